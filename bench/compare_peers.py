@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times exact top-K of Tessera against its peers: one run, same data, same threads, rounds interleaved.
+
+    python3 -m venv build/venv && build/venv/bin/pip install numpy scikit-learn faiss-cpu hnswlib usearch threadpoolctl
+    build/venv/bin/python bench/compare_peers.py --out build/peers
+
+Peers: FAISS IndexFlat (add + search), scikit-learn NearestNeighbors(algorithm="brute") (fit + kneighbors), hnswlib BFIndex, USearch
+exact search. Tessera is the command: prepare + search seconds of its own report, the file being mapped (reading it is inside prepare).
+Answers are compared too: for a sample of queries every engine's neighbours are held against brute force in double; a neighbour is
+wrong when its double distance is larger than that of the true neighbour of its rank.
+
+Writes OUT.json and OUT.md (a Markdown table): medians, minima, maxima, the ratio of the fastest peer to Tessera.
+"""
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+ORACLE_QUERIES = 200
+
+
+def gaussian(rng, n, d):
+    return rng.standard_normal((n, d), dtype=np.float32)
+
+
+def shifted(rng, n, d):
+    return gaussian(rng, n, d) + np.float32(1e4)
+
+
+def near_duplicates(rng, n, d):
+    """One unit vector plus noise of 1e-2 ... 1e-4: cosines of nearly 1, l2 differences that float32 expansion cannot hold."""
+    centre = np.random.default_rng(7).standard_normal(d)
+    centre /= np.linalg.norm(centre)
+    noise = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-4, -2, (n, 1))
+    return (centre + noise).astype(np.float32)
+
+
+MAKERS = {"gaussian": gaussian, "shifted 1e4": shifted, "near-duplicates": near_duplicates}
+
+# name, base rows, queries, d, k
+CASES = [
+    ("gaussian", 100_000, 10_000, 3, 10),
+    ("gaussian", 100_000, 4_000, 32, 10),
+    ("gaussian", 100_000, 4_000, 100, 10),
+    ("gaussian", 100_000, 2_000, 768, 10),
+    ("shifted 1e4", 100_000, 1_000, 32, 10),
+    ("near-duplicates", 100_000, 1_000, 100, 10),
+]
+
+
+class Tessera:
+    name = "tessera"
+
+    def __init__(self, binary, threads, folder):
+        self.binary, self.threads, self.folder = binary, threads, folder
+        self.report = {}
+
+    def prepare(self, base, queries):
+        np.save(self.folder / "base.npy", base)
+        np.save(self.folder / "queries.npy", queries)
+
+    def run(self, base, queries, k):
+        out = self.folder / "nn.npz"
+        command = [self.binary, "topk", "-b", self.folder / "base.npy", "--queries", self.folder / "queries.npy", "-k", str(k), "-m", "l2",
+                   "--threads", str(self.threads), "-o", out, "--force", "--json"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        self.report = json.loads(done.stdout)
+        seconds = self.report["seconds"]
+        with np.load(out) as lists:
+            return seconds["prepare"] + seconds["search"], lists["ids"]
+
+
+class Faiss:
+    def __init__(self, threads):
+        import faiss
+        self.faiss = faiss
+        faiss.omp_set_num_threads(threads)
+        self.name = f"faiss {faiss.__version__}"
+
+    def prepare(self, base, queries):
+        pass
+
+    def run(self, base, queries, k):
+        start = time.perf_counter()
+        index = self.faiss.IndexFlatL2(base.shape[1])
+        index.add(base)
+        _, ids = index.search(queries, k)
+        return time.perf_counter() - start, ids
+
+
+class Sklearn:
+    def __init__(self, threads):
+        import sklearn
+        self.threads = threads
+        self.name = f"scikit-learn {sklearn.__version__}"
+
+    def prepare(self, base, queries):
+        pass
+
+    def run(self, base, queries, k):
+        from sklearn.neighbors import NearestNeighbors
+        start = time.perf_counter()
+        ids = NearestNeighbors(n_neighbors=k, algorithm="brute", n_jobs=self.threads).fit(base).kneighbors(queries, return_distance=False)
+        return time.perf_counter() - start, ids
+
+
+class Hnswlib:
+    def __init__(self, threads):
+        import hnswlib
+        self.hnswlib, self.threads = hnswlib, threads
+        self.name = "hnswlib BFIndex"
+
+    def prepare(self, base, queries):
+        pass
+
+    def run(self, base, queries, k):
+        start = time.perf_counter()
+        index = self.hnswlib.BFIndex(space="l2", dim=base.shape[1])
+        index.init_index(max_elements=len(base))
+        index.add_items(base)
+        if hasattr(index, "set_num_threads"):
+            index.set_num_threads(self.threads)
+        ids, _ = index.knn_query(queries, k=k)
+        return time.perf_counter() - start, ids
+
+
+class Usearch:
+    def __init__(self, threads):
+        import usearch
+        from usearch.index import search, MetricKind
+        self.search, self.metric, self.threads = search, MetricKind.L2sq, threads
+        self.name = f"usearch {usearch.__version__} exact"
+
+    def prepare(self, base, queries):
+        pass
+
+    def run(self, base, queries, k):
+        start = time.perf_counter()
+        matches = self.search(base, queries, k, self.metric, exact=True, threads=self.threads)
+        return time.perf_counter() - start, np.asarray(matches.keys).astype(np.int64).reshape(len(queries), -1)
+
+
+def wrong_neighbours(base, queries, ids, k):
+    """Ranks, over a sample of queries, whose double distance is not that of the true neighbour of that rank."""
+    step = max(1, len(queries) // ORACLE_QUERIES)
+    wrong = total = 0
+    base64 = base.astype(np.float64)
+    for q in range(0, len(queries), step):
+        distances = ((base64 - queries[q].astype(np.float64)) ** 2).sum(axis=1)
+        best = np.partition(distances, k - 1)[:k]
+        best.sort()
+        got = distances[ids[q, :k].astype(np.int64)]
+        wrong += int(np.sum(got > best * (1 + 1e-12)))
+        total += k
+    return wrong, total
+
+
+def measure(engines, case, rounds, log):
+    name, nb, nq, d, k = case
+    rng = np.random.default_rng(20260101)
+    base, queries = MAKERS[name](rng, nb, d), MAKERS[name](rng, nq, d)
+    times = {e.name: [] for e in engines}
+    ids = {}
+    for engine in engines:
+        engine.prepare(base, queries)
+    for r in range(rounds + 1):  # the first round warms up
+        for engine in list(engines):
+            try:
+                seconds, ids[engine.name] = engine.run(base, queries, k)
+            except Exception as error:  # a peer that cannot do the job is reported, not hidden
+                log(f"{engine.name}: {error}")
+                engines.remove(engine)
+                times.pop(engine.name, None)
+                continue
+            if r > 0:
+                times[engine.name].append(seconds)
+    rows = {}
+    for engine in engines:
+        t = times[engine.name]
+        wrong, total = wrong_neighbours(base, queries, ids[engine.name], k)
+        rows[engine.name] = {"median": statistics.median(t), "min": min(t), "max": max(t), "rounds": len(t), "wrong": wrong, "checked": total}
+    ours = rows["tessera"]["median"]
+    peers = [v["median"] for n, v in rows.items() if n != "tessera"]
+    return {"data": name, "base": nb, "queries": nq, "d": d, "k": k, "engines": rows, "ratio": min(peers) / ours if peers else None}
+
+
+def markdown(results, meta):
+    names = list(dict.fromkeys(n for r in results for n in r["engines"]))
+    lines = [f"{meta['cpu']}, {meta['threads']} threads, {meta['date']}, commit {meta['commit']}; medians of {meta['rounds']} rounds in seconds "
+             "(min–max), wrong neighbours of those checked.", "",
+             "| data | queries × base, d, k | " + " | ".join(names) + " | fastest peer ÷ Tessera |", "| --- " * (len(names) + 3) + "|"]
+    for r in results:
+        cells = []
+        for n in names:
+            e = r["engines"].get(n)
+            cells.append(f"{e['median']:.3f} ({e['min']:.3f}–{e['max']:.3f}), {e['wrong']}/{e['checked']}" if e else "–")
+        lines.append(f"| {r['data']} | {r['queries']:,} × {r['base']:,}, {r['d']}, {r['k']} | " + " | ".join(cells) + f" | {r['ratio']:.1f}× |")
+    return "\n".join(lines) + "\n"
+
+
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tessera", default=ROOT / "build/release/tools/tessera", type=Path)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peers", default="faiss,sklearn,hnswlib,usearch")
+    parser.add_argument("--d", type=int, nargs="*", help="only the cases of these dimensions")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/peers")
+    args = parser.parse_args()
+
+    def log(text):
+        print(text, file=sys.stderr, flush=True)
+
+    makers = {"faiss": Faiss, "sklearn": Sklearn, "hnswlib": Hnswlib, "usearch": Usearch}
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    meta = {"cpu": cpu_name(), "threads": args.threads, "rounds": args.rounds, "date": time.strftime("%Y-%m-%d"), "commit": commit,
+            "command": " ".join(sys.argv), "openblas_threads": args.threads}
+    results = []
+    from threadpoolctl import threadpool_limits
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(args.threads):
+        for case in CASES:
+            if args.d and case[3] not in args.d:
+                continue
+            engines = [Tessera(args.tessera, args.threads, Path(folder))]
+            for peer in args.peers.split(","):
+                try:
+                    engines.append(makers[peer](args.threads))
+                except ImportError as error:
+                    log(f"{peer}: not installed ({error})")
+            results.append(measure(engines, case, args.rounds, log))
+            log(markdown(results[-1:], meta).splitlines()[-1])
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.with_suffix(".json").write_text(json.dumps({"meta": meta, "results": results}, indent=1))
+    args.out.with_suffix(".md").write_text(markdown(results, meta))
+    print(markdown(results, meta))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// The distances Tessera knows. Canonical values are defined in docs/numerics.md.
+enum class Metric : std::uint8_t {
+#define TESSERA_METRIC(id, aliases) id,
+#include "tessera/metrics.def"
+#undef TESSERA_METRIC
+};
+
+/// A metric with its parameters; a plain value.
+struct MetricSpec {
+  Metric metric = Metric::l2;
+};
+
+std::string_view name_of(Metric metric) noexcept;
+/// Accepts the names and aliases of docs/cli.md ("euclidean", "ip", "chebyshev", ...).
+std::optional<Metric> parse_metric(std::string_view name) noexcept;
+/// "l2 sqeuclidean inner_product ...", for messages.
+std::string metric_names();
+
+}  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+
+#include "tessera/metric.hpp"
+#include "tessera/progress.hpp"
+#include "tessera/rows.hpp"
+
+namespace tessera {
+
+/// Whether the queries are rows of the base (same ids), and what a query then does with itself.
+enum class SelfMode : std::uint8_t {
+  none,     ///< two sets: equal ids mean nothing
+  natural,  ///< one set, nothing special: the row is a neighbour like any other
+  exclude,  ///< never returned to itself (by id, never by distance zero)
+  first     ///< always its own first neighbour, whatever ties with it
+};
+
+/// What non-finite rows mean.
+enum class NanPolicy : std::uint8_t {
+  error,  ///< Error{malformed_input} naming the first such row and their number
+  skip    ///< such base rows are never returned; such queries are answered with padding
+};
+
+enum class DistanceType : std::uint8_t { float32, float64 };
+enum class BackendKind : std::uint8_t { automatic, cpu };
+
+/// How pairs are dismissed before double precision; speed only, never the answer.
+enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision };
+
+/// Who works on what; speed only.
+enum class Schedule : std::uint8_t { automatic, by_query, by_base };
+
+/// Names as the command spells them ("auto", "fp32", "fp32-dot", "double", "by-query", ...).
+std::string_view name_of(Screen screen) noexcept;
+std::optional<Screen> parse_screen(std::string_view name) noexcept;
+std::string_view name_of(Schedule schedule) noexcept;
+std::optional<Schedule> parse_schedule(std::string_view name) noexcept;
+std::string_view name_of(SelfMode mode) noexcept;
+std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept;
+
+/// Options of knn(). Everything under "speed only" leaves every output bit alone.
+struct KnnOptions {
+  MetricSpec metric{};
+  SelfMode self = SelfMode::none;
+  NanPolicy nan = NanPolicy::error;
+  DistanceType distances = DistanceType::float32;
+
+  // Speed only.
+  BackendKind backend = BackendKind::automatic;
+  Screen screen = Screen::automatic;
+  Schedule schedule = Schedule::automatic;
+  Index tile = 0;                   ///< base rows per tile; 0: chosen from the cache sizes
+  int threads = 0;                  ///< 0: the cores the process may use
+  std::uint64_t memory = 0;         ///< bytes for buffers; 0: half of what is free
+
+  ProgressFunction progress{};
+  std::stop_token stop{};           ///< Error{cancelled} soon after a stop is requested
+};
+
+}  // namespace tessera

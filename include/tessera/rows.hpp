@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tessera {
+
+/// Counts and numbers rows and columns; 64-bit everywhere.
+using Index = std::int64_t;
+
+/// Element types a RowSet may hold. All convert exactly to double (integers up to 2^53, checked).
+enum class DType : std::uint8_t { f64, f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64 };
+inline constexpr int kDTypeCount = 12;
+
+std::size_t size_of(DType dtype) noexcept;                            ///< bytes of one element
+std::string_view name_of(DType dtype) noexcept;                       ///< "float32", "uint8", ... (numpy's names)
+std::optional<DType> parse_dtype(std::string_view name) noexcept;     ///< accepts numpy's names and f32, u8, ...
+bool is_integer(DType dtype) noexcept;
+
+/// A set of n row vectors of d elements, somewhere in the caller's memory. Never owns.
+///
+/// data        first element; need not be aligned.
+/// strides     in bytes, may be negative or zero; (row_stride, col_stride) = (d*itemsize, itemsize) when contiguous.
+/// first_id    id of row 0. Row i has id first_id + i: a slice of a file keeps the file's row numbers.
+struct RowSet {
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+  Index rows = 0;          // n
+  Index cols = 0;          // d
+  Index row_stride = 0;    // bytes
+  Index col_stride = 0;    // bytes
+  bool byte_swapped = false;  // elements are stored in the other byte order
+  Index first_id = 0;
+
+  const std::byte* row(Index i) const noexcept {
+    return static_cast<const std::byte*>(data) + i * row_stride;
+  }
+};
+
+/// Views contiguous rows (C order): data [rows, cols].
+RowSet dense(const void* data, DType dtype, Index rows, Index cols) noexcept;
+
+inline RowSet dense(const double* p, Index rows, Index cols) noexcept { return dense(p, DType::f64, rows, cols); }
+inline RowSet dense(const float* p, Index rows, Index cols) noexcept { return dense(p, DType::f32, rows, cols); }
+inline RowSet dense(const std::int8_t* p, Index rows, Index cols) noexcept { return dense(p, DType::i8, rows, cols); }
+inline RowSet dense(const std::uint8_t* p, Index rows, Index cols) noexcept { return dense(p, DType::u8, rows, cols); }
+
+/// Rows [first, last) of `rows`, ids kept. Throws Error{invalid_argument} when the range leaves the set.
+RowSet slice(const RowSet& rows, Index first, Index last);
+
+}  // namespace tessera

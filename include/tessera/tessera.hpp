@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tessera/error.hpp"
+#include "tessera/info.hpp"
+#include "tessera/io.hpp"
+#include "tessera/knn.hpp"
+#include "tessera/metric.hpp"
+#include "tessera/options.hpp"
+#include "tessera/progress.hpp"
+#include "tessera/result.hpp"
+#include "tessera/rows.hpp"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seams of the engine: where distances are computed (Backend) and where finished lists go (ListSink).
+// The engine sees nothing else of either.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/candidate.hpp"
+#include "core/executor.hpp"
+#include "core/plan.hpp"
+#include "core/problem.hpp"
+#include "core/tile.hpp"
+#include "tessera/result.hpp"
+#include "tessera/rows.hpp"
+
+namespace tessera::core {
+
+/// What a backend made of one segment of the base. Immutable once built; shared by all workers.
+class PreparedSegment {
+ public:
+  virtual ~PreparedSegment() = default;
+  virtual Index cols() const noexcept = 0;             ///< positions that tiles run over
+  virtual std::uint64_t bytes() const noexcept = 0;    ///< memory held
+  virtual void describe(Report& report) const = 0;     ///< adds the rows it left out
+};
+
+struct WorkCounts {
+  std::int64_t survivors = 0;
+  std::int64_t refined = 0;
+};
+
+/// One worker's hands: takes a block of query rows through any tiles of a segment, in any order, and ends with their lists.
+class TopkWorker {
+ public:
+  virtual ~TopkWorker() = default;
+  /// Starts query rows [first, last). carry: [rows, k] lists from earlier segments, or null.
+  /// lead: this worker also answers for rows outside the tiles (zero rows, queries answered without a search).
+  virtual void begin(Range rows, const Candidate* carry, bool lead) = 0;
+  virtual void screen(const Tile& tile) = 0;
+  /// Writes the k best of everything seen: out [rows, k], ascending, padded with id -1.
+  virtual void finish(Candidate* out) = 0;
+  /// SelfMode::first: moves every row's own base row to the front of its complete list [rows, k] of this block.
+  virtual void place_self(Candidate* lists) = 0;
+  virtual WorkCounts counts() const noexcept = 0;
+};
+
+/// What is common to all segments of one base: where rows are centred, how they are scaled, which screen runs.
+class PreparedBaseBackend {
+ public:
+  virtual ~PreparedBaseBackend() = default;
+  virtual std::unique_ptr<PreparedSegment> segment(Range base_rows, Executor& executor) = 0;
+  virtual std::unique_ptr<TopkWorker> worker(const PreparedSegment& segment, const QueryProblem& queries,
+                                             const QueryPlan& plan) const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  virtual std::string isa() const = 0;
+  virtual DeviceInfo device() const = 0;
+  virtual std::unique_ptr<PreparedBaseBackend> prepare(const BaseProblem& problem, const BasePlan& plan, Executor& executor) = 0;
+};
+
+/// Takes finished lists; called once for every query row, from any worker, rows apart.
+class ListSink {
+ public:
+  virtual ~ListSink() = default;
+  virtual void put(Range rows, const Candidate* lists) = 0;  // [rows, k]
+};
+
+}  // namespace tessera::core

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/options.hpp"
+
+namespace tessera::core {
+
+/// What a plan needs to know of the place it will run in.
+struct DeviceInfo {
+  int threads = 1;
+  std::int64_t l2_bytes = 1 << 20;
+  Index panel_rows = 8;   // query rows that a kernel takes at once
+  Index panel_cols = 48;  // base rows that a kernel takes at once
+};
+
+/// How the base is laid out; fixed when it is prepared.
+struct BasePlan {
+  Screen screen = Screen::fp32_dot;  // never automatic or fp32
+  Index tile_cols = 0;               // base rows in a tile, a multiple of panel_cols
+  Index segment_rows = 0;            // base rows prepared at once
+  Index segments = 0;
+};
+
+/// How a set of queries is taken through it.
+struct QueryPlan {
+  Schedule schedule = Schedule::by_query;  // never automatic
+  Index tile_rows = 0;                     // queries in a tile
+  Index splits = 1;                        // parts of a segment's columns that are separate tasks
+};
+
+}  // namespace tessera::core

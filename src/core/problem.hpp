@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "tessera/options.hpp"
+#include "tessera/rows.hpp"
+
+namespace tessera::core {
+
+/// Rows that no screen should see, ascending row numbers.
+struct SpecialRows {
+  std::vector<Index> skipped;  // not finite, under NanPolicy::skip
+  std::vector<Index> zero;     // all elements zero, where rows are normalised
+};
+
+struct BaseProblem {
+  RowSet base;
+  MetricSpec metric;
+  NanPolicy nan = NanPolicy::error;
+  double bound_inflation = 1;  // 1; a test's way to break the certificate on purpose
+};
+
+struct QueryProblem {
+  RowSet queries;
+  SelfMode self = SelfMode::none;
+  Index k = 1;
+  SpecialRows special;
+};
+
+}  // namespace tessera::core

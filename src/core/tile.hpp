@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tessera/rows.hpp"
+
+namespace tessera::core {
+
+/// Numbers [first, last).
+struct Range {
+  Index first = 0;
+  Index last = 0;
+  Index size() const noexcept { return last - first; }
+};
+
+/// A rectangle of the distance matrix: query rows by columns of the prepared base.
+struct Tile {
+  Range rows;
+  Range cols;  // positions among the packed base rows; first is a tile boundary of the plan
+};
+
+}  // namespace tessera::core

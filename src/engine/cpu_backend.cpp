@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cpu_backend.hpp"
+
+#include <algorithm>
+
+#include "engine/cpu_topk.hpp"
+#include "prepare/panels.hpp"
+#include "prepare/special_rows.hpp"
+#include "support/cpu.hpp"
+
+namespace tessera::engine {
+namespace {
+
+class CpuPreparedBase final : public core::PreparedBaseBackend {
+ public:
+  CpuPreparedBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, const core::BasePlan& plan)
+      : kernels_(kernels), problem_(problem), plan_(plan), traits_(metrics::traits_of(problem.metric.metric)) {
+    if (plan.screen == Screen::double_precision) return;
+    const prepare::RowReader reader(kernels, problem.base, traits_.unit_rows);
+    narrowing_ = std::make_unique<prepare::Narrowing>(
+        prepare::choose_narrowing(reader, traits_, plan.screen == Screen::fp32_dot, problem.bound_inflation));
+  }
+
+  std::unique_ptr<core::PreparedSegment> segment(core::Range rows, core::Executor& executor) override {
+    const prepare::RowReader reader(kernels_, slice(problem_.base, rows.first, rows.last), traits_.unit_rows);
+    return prepare::pack_panels(reader, prepare::find_special_rows(reader, problem_.nan, "base", executor), narrowing_.get(),
+                                plan_.tile_cols, executor);
+  }
+
+  std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
+                                           const core::QueryPlan& plan) const override {
+    return make_cpu_topk_worker({.kernels = kernels_,
+                                 .traits = traits_,
+                                 .narrowing = narrowing_.get(),
+                                 .panels = static_cast<const prepare::Panels&>(segment),
+                                 .base = problem_.base,
+                                 .queries = queries,
+                                 .tile_rows = plan.tile_rows});
+  }
+
+ private:
+  const kernels::CpuKernels& kernels_;
+  core::BaseProblem problem_;
+  core::BasePlan plan_;
+  const metrics::MetricTraits& traits_;
+  std::unique_ptr<prepare::Narrowing> narrowing_;  // null: double screen
+};
+
+class CpuBackend final : public core::Backend {
+ public:
+  CpuBackend(const kernels::CpuKernels& kernels, int threads) : kernels_(kernels), threads_(threads) {}
+  std::string name() const override { return "cpu"; }
+  std::string isa() const override { return kernels_.isa; }
+  core::DeviceInfo device() const override {
+    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols};
+  }
+  std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan, core::Executor&) override {
+    return std::make_unique<CpuPreparedBase>(kernels_, problem, plan);
+  }
+
+ private:
+  const kernels::CpuKernels& kernels_;
+  int threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<core::Backend> make_cpu_backend(const kernels::CpuKernels& kernels, int threads) {
+  return std::make_unique<CpuBackend>(kernels, threads);
+}
+
+}  // namespace tessera::engine

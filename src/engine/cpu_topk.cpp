@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cpu_topk.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "metrics/bound.hpp"
+#include "select/row_state.hpp"
+
+namespace tessera::engine {
+namespace {
+
+using core::Candidate;
+using core::Range;
+using core::Tile;
+using kernels::Hit;
+using kernels::HitList;
+using select::Pending;
+using select::RowState;
+using support::AlignedBuffer;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kZeroRowKey = 1.0;  // cosine: a zero row is at 1 from every other row
+
+template <class T>
+AlignedBuffer<T> buffer(Index size) {
+  return AlignedBuffer<T>(static_cast<std::size_t>(size));
+}
+
+/// Computes canonical keys of one query row against base rows of the segment.
+class CpuRefiner final : public select::Refiner {
+ public:
+  explicit CpuRefiner(const CpuTopkInputs& in)
+      : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
+        sum_(in.kernels.canonical[static_cast<int>(in.traits.canonical)]), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
+        z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
+        base_row_(buffer<double>(reader_.padded())) {}
+
+  void set_query(const double* row) noexcept { query_ = row; }
+
+  void keys(std::span<const Pending> pairs, Candidate* out) override {
+    for (const Pending& p : pairs) *out++ = {key(p.position), panels_.id_at(p.position)};
+    refined_ += std::ssize(pairs);
+  }
+  float z_above(double key) const noexcept override { return metrics::float_up(traits_.z_of_key(key) * z_scale_); }
+  float widest(float z) const noexcept override { return z >= z_cap_ ? kInfinity : z; }
+
+  double key(Index position) noexcept {
+    reader_.read(panels_.row_at(position), base_row_.data());
+    return traits_.key(sum_(query_, base_row_.data(), reader_.padded()));
+  }
+  double key_to_itself() noexcept { return traits_.key(sum_(query_, query_, reader_.padded())); }
+
+  std::int64_t refined() const noexcept { return refined_; }
+
+ private:
+  const metrics::MetricTraits& traits_;
+  const prepare::Panels& panels_;
+  prepare::RowReader reader_;
+  kernels::CanonicalKernel sum_;
+  double z_scale_;
+  float z_cap_;
+  AlignedBuffer<double> base_row_;
+  const double* query_ = nullptr;
+  std::int64_t refined_ = 0;
+};
+
+/// What kind of answer a query gets.
+enum class RowKind : std::uint8_t { searched, skipped, zero };
+
+struct QueryRow {
+  RowState state;
+  RowKind kind = RowKind::searched;
+  std::int64_t own_id = -1;        // of the base row that is this query, when queries are base rows
+  bool drop_own = false;           // exclude and first
+  prepare::NarrowedRow narrow;
+  metrics::PairBound bound;        // against the current tile
+};
+
+/// Query rows that one kernel call takes together.
+struct QueryPanel {
+  Index first;  // row within the tile
+  Index rows;   // 1, 2, 4, ... panel_rows
+  kernels::ScreenKernels kernels;
+};
+
+class CpuTopkWorker final : public core::TopkWorker {
+ public:
+  explicit CpuTopkWorker(const CpuTopkInputs& in)
+      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), d_(in.base.cols), padded_(reader_.padded()),
+        hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
+        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_)), rows_(static_cast<std::size_t>(in.tile_rows)),
+        query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * d_)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
+        pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
+        minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
+        thresholds_(buffer<float>(in.kernels.panel_rows)), uppers_(buffer<float>(std::max(capacity_.k + capacity_.pending, kMostSeedGroups * in.kernels.panel_cols))),
+        refined_(buffer<Candidate>(capacity_.k + capacity_.pending)),
+        scratch_{{uppers_.data(), uppers_.size()}, {refined_.data(), refined_.size()}} {
+    if (in.narrowing == nullptr) columns_ = buffer<double>(in.panels.tile_cols * padded_);
+  }
+
+  void begin(Range rows, const Candidate* carry, bool lead) override {
+    first_row_ = rows.first;
+    count_ = rows.size();
+    seeded_ = carry != nullptr;
+    for (Index r = 0; r < count_; ++r) begin_row(r, carry != nullptr ? carry + r * capacity_.k : nullptr, lead);
+    if (in_.narrowing != nullptr) pack_queries();
+  }
+
+  void screen(const Tile& tile) override {
+    if (in_.narrowing == nullptr) return screen_in_double(tile.cols);
+    for (Index p = 0; p < panel_count_; ++p) screen_panel(query_panels_[static_cast<std::size_t>(p)], tile.cols);
+    seeded_ = true;
+  }
+
+  void finish(Candidate* out) override {
+    const Index k = capacity_.k;
+    for (Index r = 0; r < count_; ++r, out += k) {
+      QueryRow& row = rows_[static_cast<std::size_t>(r)];
+      refiner_.set_query(query_row(r));
+      row.state.finish(refiner_, scratch_, out);
+    }
+  }
+
+  void place_self(Candidate* lists) override {
+    if (in_.queries.self != SelfMode::first) return;
+    for (Index r = 0; r < count_; ++r, lists += capacity_.k) {
+      const QueryRow& row = rows_[static_cast<std::size_t>(r)];
+      if (row.kind == RowKind::skipped || row.own_id < 0) continue;
+      refiner_.set_query(query_row(r));
+      std::copy_backward(lists, lists + capacity_.k - 1, lists + capacity_.k);
+      lists[0] = {self_key(row), row.own_id};
+    }
+  }
+
+  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined()}; }
+
+ private:
+  // A kernel call ends when a list might not take another panel; three panels keep the first, dense calls short.
+  static constexpr Index kHitPanels = 3;
+  // Seeding: minima wanted for each neighbour, panels behind each minimum, and where a long list makes it not worth while. Measured.
+  static constexpr Index kMinimaPerNeighbour = 3;
+  static constexpr Index kSeedPanels = 24;
+  static constexpr Index kMostSeedGroups = 16;
+
+  double* query_row(Index r) noexcept { return query_rows_.data() + r * padded_; }
+
+  // --- the rows a screen does not see ------------------------------------------------------------------------------
+
+  static bool contains(const std::vector<Index>& sorted, Index row) { return std::ranges::binary_search(sorted, row); }
+
+  /// A zero row is at 0 from itself and at 1 from everything else; other rows are what the metric says.
+  double self_key(const QueryRow& row) noexcept { return row.kind == RowKind::zero ? 0.0 : refiner_.key_to_itself(); }
+
+  void begin_row(Index r, const Candidate* carry, bool lead) {
+    const Index q = first_row_ + r;
+    QueryRow& row = rows_[static_cast<std::size_t>(r)];
+    const auto& special = in_.queries.special;
+    row.kind = contains(special.skipped, q) ? RowKind::skipped : contains(special.zero, q) ? RowKind::zero : RowKind::searched;
+    const std::int64_t id = in_.queries.queries.first_id + q;
+    const bool is_base_row = in_.queries.self != SelfMode::none && id >= in_.base.first_id && id < in_.base.first_id + in_.base.rows;
+    row.own_id = is_base_row ? id : -1;
+    row.drop_own = is_base_row && in_.queries.self != SelfMode::natural;
+    row.state.reset(capacity_, pending_.data() + r * capacity_.pending, best_.data() + r * capacity_.k);
+    if (row.kind == RowKind::skipped) return;
+    reader_.read(q, query_row(r));
+    if (carry != nullptr) seed_without_self(row, carry);
+    if (lead) seed_zero_rows(row);
+  }
+
+  /// Lists of earlier segments; the self-first entry is put in again at the end.
+  void seed_without_self(QueryRow& row, const Candidate* carry) {
+    seed_.assign(carry, carry + capacity_.k);
+    if (row.drop_own) std::erase_if(seed_, [&](const Candidate& c) { return c.id == row.own_id; });
+    row.state.seed(seed_.data(), std::ssize(seed_), refiner_, scratch_);
+  }
+
+  /// Base rows that are zero are at 1 from every query; to a zero query every base row is at 1.
+  void seed_zero_rows(QueryRow& row) {
+    const auto& zero = in_.panels.special.zero;
+    seed_.clear();
+    if (row.kind == RowKind::zero && in_.queries.self == SelfMode::natural) seed_natural_self(row);
+    // One more than k, because the query's own row may have to go.
+    const Index wanted = capacity_.k + 1;
+    for (Index i = 0; i < std::min(wanted, std::ssize(zero)); ++i) seed_other(row, in_.panels.rows.first_id + zero[static_cast<std::size_t>(i)]);
+    if (row.kind == RowKind::zero) {
+      for (Index p = 0; p < std::min(wanted, in_.panels.count); ++p) seed_other(row, in_.panels.id_at(p));
+    }
+    if (!seed_.empty()) row.state.seed(seed_.data(), std::ssize(seed_), refiner_, scratch_);
+  }
+
+  void seed_natural_self(const QueryRow& row) {
+    const Index in_segment = row.own_id - in_.panels.rows.first_id;
+    if (row.own_id >= 0 && contains(in_.panels.special.zero, in_segment)) seed_.push_back({0.0, row.own_id});
+  }
+
+  void seed_other(const QueryRow& row, std::int64_t id) {
+    if (row.own_id >= 0 && id == row.own_id && (row.drop_own || row.kind == RowKind::zero)) return;
+    seed_.push_back({kZeroRowKey, id});
+  }
+
+  // --- fp32 screens ------------------------------------------------------------------------------------------------
+
+  void pack_queries() {
+    panel_count_ = 0;
+    query_panels_.resize(static_cast<std::size_t>(in_.tile_rows));
+    Index width = in_.kernels.panel_rows;
+    for (Index first = 0; first < count_; first += width) {
+      while (width > count_ - first) width /= 2;
+      const auto chosen = in_.kernels.screen(in_.narrowing->element, in_.narrowing->dot, width);
+      query_panels_[static_cast<std::size_t>(panel_count_++)] = {first, width, chosen};
+      for (Index r = 0; r < width; ++r) narrow_query(first + r, narrow_.data() + r * padded_);
+      in_.kernels.interleave(narrow_.data(), padded_, width, d_, width, 0.0f, packed_.data() + first * d_);
+    }
+  }
+
+  void narrow_query(Index r, float* out) {
+    QueryRow& row = rows_[static_cast<std::size_t>(r)];
+    std::fill_n(out, padded_, 0.0f);
+    if (row.kind != RowKind::searched) return;
+    row.narrow = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
+    if (row.narrow.bypass) std::fill_n(out, padded_, std::numeric_limits<float>::quiet_NaN());
+  }
+
+  float threshold(const QueryRow& row) const noexcept {
+    if (row.kind != RowKind::searched) return -kInfinity;
+    return row.narrow.bypass ? kInfinity : row.bound.threshold(row.state.tau());
+  }
+
+  void screen_panel(const QueryPanel& panel, Range cols) {
+    const auto& tile_terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
+    const Index width = in_.kernels.panel_cols;
+    for (Index r = 0; r < panel.rows; ++r) {
+      QueryRow& row = rows_[static_cast<std::size_t>(panel.first + r)];
+      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, tile_terms);
+      thresholds_[r] = threshold(row);
+      lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
+    }
+    kernels::ScreenCall call{.query = packed_.data() + panel.first * d_,
+                             .base = in_.panels.panels.data(),
+                             .bias = in_.panels.bias.data(),
+                             .thresholds = thresholds_.data(),
+                             .lists = lists_.data(),
+                             .d = d_,
+                             .first_panel = cols.first / width,
+                             .last_panel = (cols.last + width - 1) / width,
+                             .capacity = static_cast<std::int32_t>(hits_per_row_),
+                             .factor = in_.narrowing->factor};
+    if (!seeded_) seed_thresholds(panel, call);
+    while (call.first_panel < call.last_panel) {
+      call.first_panel = panel.kernels.screen(call);
+      for (Index r = 0; r < panel.rows; ++r) {
+        if (lists_[static_cast<std::size_t>(r)].count > 0) take_hits(panel.first + r, lists_[static_cast<std::size_t>(r)], thresholds_[r]);
+      }
+    }
+  }
+
+  /// Before a block's first tile: the k-th smallest of column minima over some panels is a first threshold, and keeps the first
+  /// panels from surviving whole. Those panels are then screened like all others.
+  void seed_thresholds(const QueryPanel& panel, kernels::ScreenCall call) {
+    const Index width = in_.kernels.panel_cols;
+    const Index k = capacity_.k + 1;  // one minimum may be the query's own row
+    const Index groups = (kMinimaPerNeighbour * k + width - 1) / width;
+    const Index full_panels = std::min(call.last_panel, in_.panels.count / width) - call.first_panel;
+    const Index per_group = std::min(kSeedPanels, full_panels / groups);
+    if (groups > kMostSeedGroups || per_group < 2) return;
+    std::fill_n(minima_.data(), groups * panel.rows * width, kInfinity);
+    for (Index g = 0; g < groups; ++g) {
+      call.last_panel = call.first_panel + per_group;
+      panel.kernels.seed(call, minima_.data() + g * panel.rows * width);
+      call.first_panel = call.last_panel;
+    }
+    for (Index r = 0; r < panel.rows; ++r) offer_minima(panel, r, groups, k);
+  }
+
+  void offer_minima(const QueryPanel& panel, Index r, Index groups, Index k) {
+    QueryRow& row = rows_[static_cast<std::size_t>(panel.first + r)];
+    if (row.kind != RowKind::searched || row.narrow.bypass) return;
+    const Index width = in_.kernels.panel_cols;
+    float* all = uppers_.data();
+    for (Index g = 0; g < groups; ++g) std::copy_n(minima_.data() + (g * panel.rows + r) * width, width, all + g * width);
+    std::nth_element(all, all + (k - 1), all + groups * width);
+    row.state.offer_threshold(row.bound.upper(all[k - 1]), refiner_);
+    thresholds_[r] = threshold(row);
+  }
+
+  /// Moves a call's hits into the row's state; lowers the threshold when enough have come together.
+  void take_hits(Index r, HitList& list, float& threshold_slot) {
+    QueryRow& row = rows_[static_cast<std::size_t>(r)];
+    const std::int32_t count = std::exchange(list.count, 0);
+    if (row.kind != RowKind::searched) return;
+    survivors_ += count;
+    for (const Hit& hit : std::span(list.hits, static_cast<std::size_t>(count))) {
+      if (hit.position >= in_.panels.count) continue;  // a panel's filling
+      if (row.drop_own && in_.panels.id_at(hit.position) == row.own_id) continue;
+      const bool known = !row.narrow.bypass;
+      row.state.add({known ? row.bound.lower(hit.score) : -kInfinity, known ? row.bound.upper(hit.score) : kInfinity, hit.position});
+    }
+    if (!row.state.wants_compaction()) return;
+    refiner_.set_query(query_row(r));
+    row.state.compact(refiner_, scratch_);
+    threshold_slot = threshold(row);
+  }
+
+  // --- the double screen: every pair, canonically ------------------------------------------------------------------
+
+  void screen_in_double(Range cols) {
+    const prepare::RowReader base(in_.kernels, in_.panels.rows, in_.traits.unit_rows);
+    for (Index c = cols.first; c < cols.last; ++c) base.read(in_.panels.row_at(c), columns_.data() + (c - cols.first) * padded_);
+    for (Index r = 0; r < count_; ++r) {
+      if (rows_[static_cast<std::size_t>(r)].kind == RowKind::searched) screen_row_in_double(r, cols);
+    }
+  }
+
+  void screen_row_in_double(Index r, Range cols) {
+    QueryRow& row = rows_[static_cast<std::size_t>(r)];
+    const auto sum = in_.kernels.canonical[static_cast<int>(in_.traits.canonical)];
+    refiner_.set_query(query_row(r));
+    for (Index c = cols.first; c < cols.last; ++c) {
+      const double z = in_.traits.z_of_key(in_.traits.key(sum(query_row(r), columns_.data() + (c - cols.first) * padded_, padded_)));
+      const float lower = metrics::float_down(z);
+      if (lower > row.state.tau()) continue;
+      if (row.drop_own && in_.panels.id_at(c) == row.own_id) continue;
+      ++survivors_;
+      row.state.add({lower, metrics::float_up(z), static_cast<std::uint32_t>(c)});
+      if (row.state.wants_compaction()) row.state.compact(refiner_, scratch_);
+    }
+  }
+
+  CpuTopkInputs in_;
+  prepare::RowReader reader_;
+  CpuRefiner refiner_;
+  Index d_;
+  Index padded_;
+  Index hits_per_row_;
+  select::RowCapacity capacity_;
+  Index first_row_ = 0;
+  Index count_ = 0;
+  bool seeded_ = false;
+  std::vector<QueryRow> rows_;            // [tile_rows]
+  AlignedBuffer<double> query_rows_;      // [tile_rows, padded]
+  AlignedBuffer<float> packed_;           // panels of queries, [tile_rows * d]
+  AlignedBuffer<float> narrow_;           // [panel_rows, padded]
+  AlignedBuffer<Pending> pending_;        // [tile_rows, capacity.pending]
+  AlignedBuffer<Candidate> best_;         // [tile_rows, k]
+  AlignedBuffer<float> minima_;           // [seed groups, panel_rows, panel_cols]
+  AlignedBuffer<Hit> hits_;               // [panel_rows, hits_per_row]
+  std::vector<HitList> lists_;            // [panel_rows]
+  AlignedBuffer<float> thresholds_;       // [panel_rows]
+  AlignedBuffer<float> uppers_;
+  AlignedBuffer<Candidate> refined_;
+  AlignedBuffer<double> columns_;         // [tile_cols, padded]; double screen
+  select::Scratch scratch_;
+  std::vector<Candidate> seed_;
+  std::vector<QueryPanel> query_panels_;
+  Index panel_count_ = 0;
+  std::int64_t survivors_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<core::TopkWorker> make_cpu_topk_worker(const CpuTopkInputs& inputs) { return std::make_unique<CpuTopkWorker>(inputs); }
+
+}  // namespace tessera::engine

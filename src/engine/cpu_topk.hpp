@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "core/backend.hpp"
+#include "kernels/cpu/contract.hpp"
+#include "metrics/traits.hpp"
+#include "prepare/panels.hpp"
+
+namespace tessera::engine {
+
+/// All a worker needs; everything outlives it.
+struct CpuTopkInputs {
+  const kernels::CpuKernels& kernels;
+  const metrics::MetricTraits& traits;
+  const prepare::Narrowing* narrowing;  // null: double screen
+  const prepare::Panels& panels;
+  const RowSet& base;                   // the whole base, of which panels is a segment
+  const core::QueryProblem& queries;
+  Index tile_rows;
+};
+
+std::unique_ptr<core::TopkWorker> make_cpu_topk_worker(const CpuTopkInputs& inputs);
+
+}  // namespace tessera::engine

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan.hpp"
+
+#include <algorithm>
+
+#include "prepare/panels.hpp"
+#include "support/fail.hpp"
+
+namespace tessera::engine {
+namespace {
+
+constexpr Index kLargestSegment = Index{1} << 30;  // positions are 32-bit inside a segment
+constexpr Index kMostTileCols = 4096;              // more would let thresholds grow stale
+constexpr Index kMostTileRows = 256;               // measured: no gain beyond, and coarser load balance
+
+Index round_up(Index value, Index unit) noexcept { return (value + unit - 1) / unit * unit; }
+Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
+
+Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) {
+  if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
+  if (wish == Screen::fp32_direct && !traits.has_direct) {
+    support::fail(ErrorCode::unsupported, "the fp32-direct screen has no form for {}: use auto or fp32-dot", name_of(traits.metric));
+  }
+  if (wish == Screen::fp32_dot && !traits.has_dot) {
+    support::fail(ErrorCode::unsupported, "the fp32-dot screen has no form for {}: use auto or fp32-direct", name_of(traits.metric));
+  }
+  if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
+  if (!traits.has_dot) return Screen::fp32_direct;
+  if (!traits.has_direct) return Screen::fp32_dot;
+  return d < kDirectBelow ? Screen::fp32_direct : Screen::fp32_dot;
+}
+
+}  // namespace
+
+core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
+                         bool whole) {
+  core::BasePlan plan;
+  plan.screen = choose_screen(d, traits, wishes.screen);
+  // Half of L2 holds the tile; the other half is for query panels and row states.
+  const Index row_bytes = d * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
+  const Index fitting = device.l2_bytes / 2 / row_bytes;
+  const Index tile = wishes.tile > 0 ? wishes.tile : std::min(fitting, kMostTileCols);
+  plan.tile_cols = std::min(round_up(std::max<Index>(tile, 1), device.panel_cols), kLargestSegment);
+
+  const std::uint64_t per_row = std::max<std::uint64_t>(1, prepare::panel_bytes(device.panel_cols, d, device.panel_cols, plan.screen) /
+                                                              static_cast<std::uint64_t>(device.panel_cols));
+  const std::uint64_t budget = wishes.memory - wishes.memory / 4;  // a quarter is left for lists and workers
+  const Index affordable = static_cast<Index>(std::min<std::uint64_t>(budget / per_row, static_cast<std::uint64_t>(kLargestSegment)));
+  if (whole && affordable < n) {
+    support::fail(ErrorCode::out_of_memory,
+                  "preparing {} rows of {} columns takes {} bytes, {} are allowed: raise the memory budget, or search without "
+                  "preparing (the base is then streamed)",
+                  n, d, per_row * static_cast<std::uint64_t>(n), budget);
+  }
+  if (affordable < plan.tile_cols && affordable < n) {
+    support::fail(ErrorCode::out_of_memory, "the memory budget of {} bytes cannot hold one tile of {} rows of {} columns: raise it or use a smaller tile",
+                  wishes.memory, plan.tile_cols, d);
+  }
+  plan.segments = std::max<Index>(1, divide_up(n, std::max<Index>(affordable, 1)));
+  plan.segment_rows = round_up(divide_up(n, plan.segments), plan.tile_cols);
+  plan.segments = std::max<Index>(1, divide_up(n, std::max<Index>(plan.segment_rows, 1)));
+  return plan;
+}
+
+core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::BasePlan& base, const core::DeviceInfo& device,
+                             const Wishes& wishes) {
+  core::QueryPlan plan;
+  const Index unit = device.panel_rows;
+  // Packed queries take a quarter of L2, row states (16 bytes a list entry, 12 a pending pair) an eighth of the budget.
+  const Index by_cache = device.l2_bytes / 4 / (d * static_cast<Index>(sizeof(float)));
+  const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + 2 * 12) + 4096;
+  const auto by_memory = static_cast<Index>(std::min<std::uint64_t>(
+      wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(kMostTileRows)));
+  Index rows = std::clamp(by_cache, unit, kMostTileRows);
+  rows = std::max<Index>(1, std::min(rows, by_memory));
+  if (rows > unit) rows = rows / unit * unit;
+
+  const Index column_tiles = std::max<Index>(1, divide_up(std::min(nb, base.segment_rows), base.tile_cols));
+  // Four tiles a worker keep the last ones from waiting; below that, tiles shrink, and then the base is split.
+  const Index wanted_tasks = Index{4} * device.threads;
+  const Index smallest = 4 * unit;
+  if (divide_up(nq, rows) < wanted_tasks) rows = std::min(rows, std::max(smallest, round_up(divide_up(nq, wanted_tasks), unit)));
+  plan.tile_rows = std::max<Index>(1, std::min(rows, std::max<Index>(nq, 1)));
+
+  const Index row_tiles = divide_up(nq, plan.tile_rows);
+  const bool too_few = row_tiles < device.threads;
+  plan.schedule = wishes.schedule;
+  if (plan.schedule == Schedule::automatic) plan.schedule = too_few && device.threads > 1 ? Schedule::by_base : Schedule::by_query;
+  if (plan.schedule == Schedule::by_base) {
+    const Index wanted = std::max<Index>(2, divide_up(2 * device.threads, std::max<Index>(row_tiles, 1)));
+    plan.splits = std::min(column_tiles, wanted);
+  }
+  return plan;
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: pure functions from sizes to plans. Not here: anything that runs, reads a clock or looks at data.
+#pragma once
+
+#include "core/plan.hpp"
+#include "core/problem.hpp"
+#include "metrics/traits.hpp"
+
+namespace tessera::engine {
+
+/// The caller's wishes, from KnnOptions.
+struct Wishes {
+  Screen screen = Screen::automatic;
+  Schedule schedule = Schedule::automatic;
+  Index tile = 0;
+  std::uint64_t memory = 0;  // bytes, already resolved
+};
+
+/// Below this dimension the fp32 screen sums differences: the dot form saves nothing and cancels. Measured (docs/performance.md).
+inline constexpr Index kDirectBelow = 16;
+
+/// Past this dimension gamma = d u / (1 - d u) is no longer small (at 2^24 it is infinite): pairs are computed in double.
+inline constexpr Index kLargestScreenedCols = Index{1} << 22;
+
+/// Lays out a base. whole: one segment, or Error{out_of_memory} saying what it would take (a prepared base is kept whole).
+core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
+                         bool whole);
+
+/// Lays out nq queries against it.
+core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::BasePlan& base, const core::DeviceInfo& device,
+                             const Wishes& wishes);
+
+}  // namespace tessera::engine

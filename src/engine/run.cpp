@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+namespace tessera::engine {
+namespace {
+
+using core::Candidate;
+using core::Range;
+
+/// One worker and the lists it fills.
+struct Hand {
+  std::unique_ptr<core::TopkWorker> worker;
+  std::vector<Candidate> lists;  // [tile_rows, k]
+};
+
+/// Keeps the k best of two ascending lists, in `a`.
+void merge_lists(Candidate* a, const Candidate* b, Index k, std::vector<Candidate>& scratch) {
+  scratch.resize(static_cast<std::size_t>(k));
+  Index i = 0;
+  Index j = 0;
+  for (Candidate& out : scratch) out = b[j] < a[i] ? b[j++] : a[i++];
+  std::ranges::copy(scratch, a);
+}
+
+/// Partial lists of the by-base schedule: rows whose splits are not all done.
+class SplitMerger {
+ public:
+  SplitMerger(Index nq, Index row_tiles, const core::QueryPlan& plan, Index k)
+      : plan_(plan), k_(k), partial_(plan.splits > 1 ? static_cast<std::size_t>(nq * k * plan.splits) : 0), open_(static_cast<std::size_t>(row_tiles)),
+        nq_(nq) {
+    for (auto& o : open_) o.store(plan.splits, std::memory_order_relaxed);
+  }
+
+  /// Hands over one split's lists. Returns the complete lists to the last that comes, null to the others.
+  Candidate* merge(Index row_tile, Index split, Range rows, Candidate* lists) {
+    if (plan_.splits == 1) return lists;
+    std::copy_n(lists, rows.size() * k_, part(split, rows.first));
+    if (open_[static_cast<std::size_t>(row_tile)].fetch_sub(1, std::memory_order_acq_rel) > 1) return nullptr;
+    std::vector<Candidate> scratch;
+    for (Index r = rows.first; r < rows.last; ++r) {
+      for (Index s = 1; s < plan_.splits; ++s) merge_lists(part(0, r), part(s, r), k_, scratch);
+    }
+    return part(0, rows.first);
+  }
+
+ private:
+  Candidate* part(Index split, Index row) noexcept { return partial_.data() + (split * nq_ + row) * k_; }
+
+  const core::QueryPlan& plan_;
+  Index k_;
+  std::vector<Candidate> partial_;          // [splits, nq, k]
+  std::vector<std::atomic<Index>> open_;    // [row tiles]
+  Index nq_;
+};
+
+/// Part `part` of `parts` nearly equal parts of [0, size).
+Range part_of(Index size, Index part, Index parts) noexcept { return {size * part / parts, size * (part + 1) / parts}; }
+
+}  // namespace
+
+core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::PreparedSegment& segment, const core::QueryProblem& queries,
+                          const core::BasePlan& base_plan, const core::QueryPlan& plan, const Candidate* carry, core::ListSink& sink,
+                          core::Executor& executor, Control& control) {
+  const Index nq = queries.queries.rows;
+  const Index k = queries.k;
+  const Index row_tiles = (nq + plan.tile_rows - 1) / plan.tile_rows;
+  const Index column_tiles = (segment.cols() + base_plan.tile_cols - 1) / base_plan.tile_cols;
+  std::vector<Hand> hands(static_cast<std::size_t>(executor.threads()));
+  SplitMerger merger(nq, row_tiles, plan, k);
+
+  executor.run(row_tiles * plan.splits, [&](Index task, int worker) {
+    Hand& hand = hands[static_cast<std::size_t>(worker)];
+    if (!hand.worker) {
+      hand.worker = base.worker(segment, queries, plan);
+      hand.lists.resize(static_cast<std::size_t>(plan.tile_rows * k));
+    }
+    const Index row_tile = task / plan.splits;
+    const Index split = task % plan.splits;
+    const Range rows{row_tile * plan.tile_rows, std::min(nq, (row_tile + 1) * plan.tile_rows)};
+    const bool lead = split == 0;
+    hand.worker->begin(rows, lead && carry != nullptr ? carry + rows.first * k : nullptr, lead);
+    const Range tiles = part_of(column_tiles, split, plan.splits);
+    for (Index t = tiles.first; t < tiles.last; ++t) {
+      const Range cols{t * base_plan.tile_cols, std::min(segment.cols(), (t + 1) * base_plan.tile_cols)};
+      hand.worker->screen({rows, cols});
+      control.advance(static_cast<double>(rows.size()) * static_cast<double>(cols.size()));
+    }
+    hand.worker->finish(hand.lists.data());
+    if (Candidate* complete = merger.merge(row_tile, split, rows, hand.lists.data())) {
+      hand.worker->place_self(complete);
+      sink.put(rows, complete);
+    }
+  });
+
+  core::WorkCounts total;
+  for (const Hand& hand : hands) {
+    if (!hand.worker) continue;
+    total.survivors += hand.worker->counts().survivors;
+    total.refined += hand.worker->counts().refined;
+  }
+  return total;
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/npy_array.hpp"
+
+#include <fmt/format.h>
+
+#include "io/bytes.hpp"
+
+namespace tessera::io {
+
+std::string npy_header(std::string_view descr, Index rows, Index cols) {
+  constexpr std::size_t kStart = 10;  // magic, version, u16 length
+  constexpr std::size_t kAlign = 64;  // numpy's ARRAY_ALIGN: a mapped array is then aligned
+  std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", descr, rows, cols);
+  dict.append(kAlign - (kStart + dict.size() + 1) % kAlign, ' ');
+  dict.push_back('\n');
+  std::string header("\x93NUMPY\x01\x00", 8);
+  append_le<std::uint16_t>(header, static_cast<std::uint16_t>(dict.size()));
+  return header + dict;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/contract.hpp"
+#include "kernels/cpu/simd_avx2.hpp"
+#include "metrics/elements.hpp"
+
+namespace tessera::kernels::avx2 {
+#include "kernels/cpu/generic_table.inc"
+}  // namespace tessera::kernels::avx2

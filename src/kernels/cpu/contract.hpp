@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: what a CPU kernel set offers, one table per instruction set. Not here: threads, memory, files, metrics by name.
+// Kernels are pure arithmetic over pointers: they neither allocate nor throw.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "metrics/traits.hpp"
+#include "tessera/rows.hpp"
+
+namespace tessera::kernels {
+
+/// A pair the screen could not dismiss: its score and the base row's position among the packed rows.
+struct Hit {
+  float score;
+  std::uint32_t position;
+};
+
+/// Where a query row's hits go. A kernel may only start a panel while count + panel width <= capacity.
+struct HitList {
+  Hit* hits;               // [capacity]
+  std::int32_t count;
+};
+
+/// One query panel against a run of base panels.
+struct ScreenCall {
+  const float* query;        // [d, panel_rows], the rows' elements interleaved
+  const float* base;         // [panels, d, panel_cols]
+  const float* bias;         // [panels, panel_cols]; dot form only
+  const float* thresholds;   // [panel_rows]
+  HitList* lists;            // [panel_rows]
+  Index d;
+  Index first_panel;
+  Index last_panel;
+  std::int32_t capacity;     // of every list
+  float factor;              // dot form: score = bias - factor * <query, base>
+};
+
+/// Screens panels first..last and appends every pair that is not provably past its row's threshold: the comparison is
+/// "not greater", so NaN survives. Stops early when a list could not take another whole panel.
+/// returns  the first panel not done (last_panel when all are).
+using ScreenKernel = Index (*)(const ScreenCall& call) noexcept;
+
+/// The smallest score in every column of the panels first..last, one row apart: minima [rows, panel_cols], lowered in place. NaN is
+/// passed over. Each column is a set of base rows of its own, so the k-th smallest of a row's minima bounds its k-th best.
+using SeedKernel = void (*)(const ScreenCall& call, float* minima) noexcept;
+
+struct ScreenKernels {
+  ScreenKernel screen = nullptr;
+  SeedKernel seed = nullptr;
+};
+
+/// Canonical sum over two rows of doubles, zero-padded to a multiple of 16 (numerics.md: lanes16, then +0.0).
+using CanonicalKernel = double (*)(const double* x, const double* y, Index padded) noexcept;
+
+/// Converts one row to doubles and pads it with zeros: out [padded], padded = d rounded up to 16.
+using ConvertKernel = void (*)(const std::byte* row, Index col_stride, bool byte_swapped, Index d, double* out) noexcept;
+
+/// What is wrong with, or special about, a row of doubles.
+struct RowScan {
+  double max_abs;   // NaN-free only if finite
+  bool finite;
+};
+using ScanKernel = RowScan (*)(const double* row, Index padded) noexcept;
+
+/// Divides a row by its norm, after scaling by 2^-exponent(max|x|) so that neither square nor sum can leave the range
+/// of double. A zero row stays as it is. max_abs is the row's own, finite.
+using NormaliseKernel = void (*)(double* row, Index padded, double max_abs) noexcept;
+
+/// Norms of a packed row, in scaled units.
+struct PackStats {
+  double norm2;         // sum v^2, v = fl(x - c) * s
+  double residual2;     // sum (v - packed)^2
+  double residual_sum;  // sum |v - packed|
+  double residual_max;  // max |v - packed|
+};
+/// Narrows s * (row - centre) to fp32: out [padded], zeros past d.
+using PackKernel = PackStats (*)(const double* row, const double* centre, double scale, Index padded, float* out) noexcept;
+
+/// Interleaves `count` narrowed rows (row i at rows + i*stride) into a panel [d, width]; missing rows repeat nothing, they are
+/// filled with `fill`.
+using InterleaveKernel = void (*)(const float* rows, Index stride, Index count, Index d, Index width, float fill, float* panel) noexcept;
+
+/// Everything the engine needs of one instruction set.
+struct CpuKernels {
+  const char* isa;
+  Index panel_cols;                                             // base rows in a panel
+  Index panel_rows;                                             // query rows in a full panel, a power of two
+  ScreenKernels (*screen)(metrics::Element element, bool dot, Index rows) noexcept;  // rows: 1, 2, 4, ... panel_rows
+  CanonicalKernel canonical[metrics::kElementCount];
+  ConvertKernel convert[kDTypeCount];
+  ScanKernel scan;
+  NormaliseKernel normalise;
+  PackKernel pack;
+  InterleaveKernel interleave;
+};
+
+namespace scalar {
+const CpuKernels& table() noexcept;
+}
+namespace avx2 {
+const CpuKernels& table() noexcept;
+}
+namespace avx512 {
+const CpuKernels& table() noexcept;
+}
+
+}  // namespace tessera::kernels

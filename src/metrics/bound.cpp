@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::metrics {
+namespace {
+
+constexpr double kHalfUlp32 = 0x1p-24;  // u
+constexpr double kHalfUlp64 = 0x1p-53;  // U
+// Rounding of the few double operations below that no other term covers.
+constexpr double kOutward = 1 + 0x1p-40;
+constexpr double kInward = 1 - 0x1p-40;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+double chain_gamma(double terms) noexcept { return terms * kHalfUlp32 / (1 - terms * kHalfUlp32); }
+
+bool is_direct(BoundForm form) noexcept { return form == BoundForm::direct_root || form == BoundForm::direct_linear; }
+
+/// Moves a bound away from what it bounds, whatever its sign.
+double away_up(double value) noexcept { return value * (value > 0 ? kOutward : kInward); }
+double away_down(double value) noexcept { return value * (value > 0 ? kInward : kOutward); }
+
+}  // namespace
+
+BoundContext make_context(BoundForm form, Index cols, double z_scale, double centre_norm, double inflate) noexcept {
+  const auto d = static_cast<double>(cols);
+  const double lanes = std::ceil(d / 16);
+  BoundContext c{.form = form, .d = cols, .z_scale = z_scale, .centre_norm = centre_norm, .inflate = inflate};
+  // Direct chains round the difference (its square twice) and the sum; numerics.md counts d + 2.
+  c.gamma = (is_direct(form) ? inflate * chain_gamma(d + 2) : chain_gamma(d)) * kOutward;
+  c.eta = d * 0x1p-148;
+  // A product of the canonical sum that underflows loses at most 2^-1075; plain differences lose nothing.
+  c.canonical_eta = form == BoundForm::direct_linear ? 0 : d * 0x1p-1073 * std::max(z_scale, 1.0);
+  // The inner product's canonical rounding is absolute, see below; the others' is relative to z.
+  c.rel = form == BoundForm::dot_product ? 0 : 2 * (lanes + 6) * kHalfUlp64;
+  c.canonical_u = (lanes + 16) * kHalfUlp64;
+  return c;
+}
+
+PairBound::PairBound(const BoundContext& c, const RowTerms& x, const RowTerms& y) noexcept : rel_(c.rel), canonical_eta_(c.canonical_eta) {
+  if (is_direct(c.form)) {
+    rho_ = c.gamma;
+    eta_ = c.eta;
+    slack_ = c.inflate * (x.residual + y.residual) * kOutward;
+    root_ = c.form == BoundForm::direct_root && slack_ > 0;
+    return;
+  }
+  const double product = x.norm * y.norm;
+  const double e = x.norm * y.residual + x.residual * y.norm + x.residual * y.residual + c.gamma * product + c.eta;
+  const double g = (1 + c.gamma) * product;
+  double slack = 0;
+  if (c.form == BoundForm::dot_squared) {
+    shift_ = x.norm2;
+    // canonical_u also covers this file's own double arithmetic on shift and score (two sums of that size).
+    slack = 2 * e + 3 * kHalfUlp32 * (y.norm2 + 2 * g) + c.canonical_u * (x.norm2 + y.norm2);
+  } else {
+    shift_ = -x.dot_centre;
+    slack = e + 3 * kHalfUlp32 * g + c.canonical_u * x.norm * (y.norm + 2 * c.centre_norm);
+  }
+  slack_ = c.inflate * slack * kOutward;
+}
+
+float PairBound::threshold(double tau) const noexcept {
+  if (std::isinf(tau)) return static_cast<float>(tau);
+  double t = away_up(tau + std::abs(tau) * rel_ + canonical_eta_);
+  if (root_) {
+    t = std::sqrt(t) + slack_;
+    t = t * t;
+  } else {
+    t = t - shift_ + slack_;
+  }
+  return float_up(away_up(t * (1 + rho_) + eta_));
+}
+
+float PairBound::lower(float score) const noexcept {
+  if (!(std::abs(score) < kInfinity)) return -kInfinity;
+  double z = score + shift_;
+  if (rho_ > 0) z = std::max(0.0, z - eta_) * (1 - rho_);
+  if (root_) {
+    z = std::max(0.0, std::sqrt(z) - slack_);
+    z = z * z;
+  } else {
+    z -= slack_;
+  }
+  return float_down(away_down(z - std::abs(z) * rel_ - canonical_eta_));
+}
+
+float PairBound::upper(float score) const noexcept {
+  if (!(std::abs(score) < kInfinity)) return kInfinity;
+  double z = score + shift_;
+  if (rho_ > 0) z = (z + eta_) * (1 + 2 * rho_);
+  if (root_) {
+    z = std::sqrt(z) + slack_;
+    z = z * z;
+  } else {
+    z += slack_;
+  }
+  return float_up(away_up(z + std::abs(z) * rel_ + canonical_eta_));
+}
+
+}  // namespace tessera::metrics

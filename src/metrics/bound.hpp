@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: proven brackets between a screen's fp32 score and the canonical double it stands for (docs/numerics.md derives
+// each line). Not here: scores (kernels/) and decisions (select/).
+//
+// Everything is in scaled units: rows were multiplied by an exact power of two s, so squared values by s^2 (z_scale).
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "metrics/traits.hpp"
+#include "tessera/rows.hpp"
+
+namespace tessera::metrics {
+
+inline constexpr float kLargestFloat = std::numeric_limits<float>::max();
+
+/// What all pairs of one call share. Made once by make_context(), which fills the constants.
+struct BoundContext {
+  BoundForm form = BoundForm::dot_squared;
+  Index d = 0;
+  double z_scale = 1;       // scaled z = z * z_scale: s^2 for squared forms and products, s for linear ones
+  double centre_norm = 0;   // |c|, scaled, rounded up
+  double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
+
+  double gamma = 0;          // relative error of the fp32 chain
+  double eta = 0;            // underflow inside it
+  double rel = 0;            // relative rounding of the canonical sum
+  double canonical_eta = 0;  // underflow inside it
+  double canonical_u = 0;    // (lanes + 16) U: the canonical sum's absolute rounding, and this file's own
+};
+BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate) noexcept;
+
+/// What one packed row contributes. For a tile of base rows: the largest of each, over its rows.
+struct RowTerms {
+  double norm2 = 0;    // |fl(x - c)|^2
+  double norm = 0;     // N(packed row), rounded up
+  double residual = 0; // eps: N(x - c - packed row), rounded up; the norm is the form's own (2, 1 or max)
+  double dot_centre = 0;  // <x, c>, queries of inner_product only
+};
+
+/// The bracket of one query row against one tile: z within bound.lower(s) .. bound.upper(s), and
+/// s > bound.threshold(tau) proves z > tau. A score that is not finite has an infinite bracket.
+class PairBound {
+ public:
+  PairBound() = default;
+  PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
+
+  float threshold(double tau) const noexcept;
+  float lower(float score) const noexcept;
+  float upper(float score) const noexcept;
+
+ private:
+  bool root_ = false;  // slack adds to the root of the score, not to the score
+  double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
+  double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
+  double rho_ = 0;     // relative error of the score itself (direct forms)
+  double eta_ = 0;     // underflow inside the score
+  double rel_ = 0;     // relative rounding of the canonical sum
+  double canonical_eta_ = 0;  // underflow inside the canonical sum
+};
+
+/// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float
+/// stops at its largest number: -inf above a value would dismiss everything. NaN stays.
+inline float float_up(double value) noexcept {
+  if (std::isnan(value) || value == std::numeric_limits<double>::infinity()) return static_cast<float>(value);
+  if (value < -kLargestFloat) return -kLargestFloat;
+  return static_cast<float>(value + std::abs(value) * 0x1p-23 + 0x1p-149);
+}
+inline float float_down(double value) noexcept { return -float_up(-value); }
+
+}  // namespace tessera::metrics

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: what a metric says of itself, as plain values. Not here: how anything is computed (kernels/) or bounded (bound.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/metric.hpp"
+
+namespace tessera::metrics {
+
+/// The sums kernels know. Order is the order of the kernel tables.
+enum class Element : std::uint8_t { squared_difference, product, absolute_difference, maximum_difference };
+inline constexpr int kElementCount = 4;
+
+/// How the screen's score brackets the value z it stands for (bound.hpp).
+enum class BoundForm : std::uint8_t {
+  dot_squared,    // z = |x-y|^2 from B - 2<a,b>
+  dot_product,    // z = -<x,y> from -<a,b>
+  direct_root,    // z = sum (x-y)^2; input rounding enters through the root
+  direct_linear,  // z = sum |x-y| or max |x-y|; input rounding adds
+};
+
+/// A metric, described. z is the value screens bound; the key orders neighbours; both grow with distance.
+struct MetricTraits {
+  Metric metric;
+  Element canonical;             // the sum that defines it
+  bool unit_rows;                // rows enter divided by their norm (cosine)
+  double (*key)(double sum);     // canonical sum -> key
+  double (*z_of_key)(double key);  // the largest z that a pair with this key may have
+  double z_cap;                  // pairs at or past this z all share one key (cosine clamps at 2)
+  double (*report)(double key);  // key -> reported value
+  double pad;                    // reported past the last candidate
+  BoundForm direct;              // form of the direct fp32 screen, when it has one
+  Element direct_element;
+  bool has_direct;
+  BoundForm dot;                 // form of the dot fp32 screen, when it has one
+  bool has_dot;
+};
+
+/// The traits of a metric; one file a metric defines them.
+const MetricTraits& traits_of(Metric metric) noexcept;
+
+}  // namespace tessera::metrics

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/narrowing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tessera::prepare {
+namespace {
+
+using metrics::BoundForm;
+using metrics::Element;
+
+constexpr Index kSampleRows = 1024;
+constexpr Index kSampleElements = Index{1} << 21;  // 16 MiB of doubles
+constexpr double kHalfUlp64 = 0x1p-53;
+constexpr double kOutward = 1 + 0x1p-40;
+// Beyond this square of a scaled norm, products in fp32 may overflow: such rows bypass the screen.
+constexpr double kLargestNorm2 = 0x1p100;
+// s^2 must not overflow double.
+constexpr int kLargestScaleExponent = 480;
+
+bool narrows_exactly(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::i8:
+    case DType::u8:
+    case DType::i16:
+    case DType::u16: return true;
+    default: return false;
+  }
+}
+
+/// Evenly spaced finite rows, [returned, padded].
+std::vector<double> sample_rows(const RowReader& reader) {
+  const Index n = reader.rows().rows;
+  const Index padded = reader.padded();
+  const Index wanted = std::clamp<Index>(kSampleElements / padded, 1, kSampleRows);
+  const Index step = std::max<Index>(1, n / wanted);
+  std::vector<double> sample;
+  sample.reserve(static_cast<std::size_t>(std::min(n, wanted) * padded));
+  std::vector<double> row(static_cast<std::size_t>(padded));
+  for (Index i = 0; i < n && std::ssize(sample) / padded < wanted; i += step) {
+    reader.read_raw(i, row.data());
+    if (!reader.kernels().scan(row.data(), padded).finite) continue;
+    reader.read(i, row.data());
+    sample.insert(sample.end(), row.begin(), row.end());
+  }
+  return sample;
+}
+
+void mean_of(const std::vector<double>& sample, bool round_to_integers, support::AlignedBuffer<double>& centre) {
+  const Index padded = static_cast<Index>(centre.size());
+  const Index rows = std::ssize(sample) / padded;
+  if (rows == 0) return;
+  for (Index i = 0; i < rows; ++i) {
+    // Divided first: a sum of a thousand values near the limit would overflow.
+    for (Index t = 0; t < padded; ++t) centre[t] += sample[i * padded + t] / static_cast<double>(rows);
+  }
+  if (!round_to_integers) return;
+  // Integer rows minus an integer centre narrow exactly.
+  for (double& c : centre) c = std::nearbyint(c);
+}
+
+/// Not below any sampled row's norm, within a factor sqrt(d).
+double norm_estimate(const std::vector<double>& sample, const support::AlignedBuffer<double>& centre) {
+  const std::size_t padded = centre.size();
+  double largest = 0;
+  for (std::size_t i = 0; i < sample.size(); ++i) largest = std::max(largest, std::abs(sample[i] - centre[i % padded]));
+  return largest * std::sqrt(static_cast<double>(padded));
+}
+
+support::AlignedBuffer<double> zeros(Index padded) {
+  support::AlignedBuffer<double> z(static_cast<std::size_t>(padded));
+  std::fill(z.begin(), z.end(), 0.0);
+  return z;
+}
+
+NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool centred) noexcept {
+  NarrowedRow row;
+  if (!(stats.norm2 < kLargestNorm2)) {
+    row.bypass = true;
+    return row;
+  }
+  const auto d = static_cast<double>(n.bound.d);
+  const double lanes = std::ceil(d / 16);
+  const double underflow = std::sqrt(d) * 0x1p-537;  // a square below 2^-1074 counts as nothing in the sums
+  const double sums = (1 + (lanes + 8) * kHalfUlp64) * kOutward;  // rounding of the norms' own sums
+  const double norm = (std::sqrt(stats.norm2) + underflow) * sums;
+
+  double residual = 0;
+  if (stats.residual_max > 0) {
+    switch (n.element) {
+      case Element::squared_difference:
+      case Element::product: residual = std::sqrt(stats.residual2) + underflow; break;
+      case Element::absolute_difference: residual = stats.residual_sum; break;
+      case Element::maximum_difference: residual = stats.residual_max; break;
+    }
+    residual *= sums;
+  }
+  if (centred) {
+    // fl(x - c) is within U of x - c, element by element; the 1-norm is at most sqrt(d) times the 2-norm.
+    residual += 2 * kHalfUlp64 * norm * (n.element == Element::absolute_difference ? std::sqrt(d) : 1.0);
+  }
+  row.terms = {.norm2 = stats.norm2, .norm = norm + residual, .residual = residual, .dot_centre = 0};
+  return row;
+}
+
+}  // namespace
+
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation) {
+  const Index padded = reader.padded();
+  Narrowing n;
+  n.dot = dot;
+  n.element = dot ? Element::product : traits.direct_element;
+  const BoundForm form = dot ? traits.dot : traits.direct;
+  n.factor = form == BoundForm::dot_product ? 1.0f : 2.0f;
+  n.base_centre = zeros(padded);
+  n.query_centre = zeros(padded);
+
+  const DType dtype = reader.rows().dtype;
+  const std::vector<double> sample = sample_rows(reader);
+  // Direct differences need no centre where fp32 holds the elements exactly.
+  n.base_centred = dot || reader.unit_rows() || !narrows_exactly(dtype);
+  if (n.base_centred) mean_of(sample, is_integer(dtype) && !reader.unit_rows(), n.base_centre);
+  // Centring queries of an inner product would cost a term a pair, centring the base costs one a query.
+  n.query_centred = n.base_centred && form != BoundForm::dot_product;
+  if (n.query_centred) std::copy(n.base_centre.begin(), n.base_centre.end(), n.query_centre.begin());
+
+  const double norm = norm_estimate(sample, n.base_centre);
+  if (norm > 0) n.scale = std::ldexp(1.0, -std::clamp(std::ilogb(norm), -kLargestScaleExponent, kLargestScaleExponent));
+  double centre_norm = 0;
+  for (const double c : n.base_centre) centre_norm = std::hypot(centre_norm, c * n.scale);
+  const double z_scale = form == BoundForm::direct_linear ? n.scale : n.scale * n.scale;
+  n.bound = metrics::make_context(form, reader.rows().cols, z_scale, centre_norm * kOutward, bound_inflation);
+  return n;
+}
+
+NarrowedRow narrow_base_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
+  return narrowed(n, kernels.pack(row, n.base_centre.data(), n.scale, padded, out), n.base_centred);
+}
+
+NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
+  NarrowedRow r = narrowed(n, kernels.pack(row, n.query_centre.data(), n.scale, padded, out), n.query_centred);
+  if (n.bound.form == BoundForm::dot_product) {
+    // Scaled once here and once by hand: both factors are exact powers of two.
+    r.terms.dot_centre = kernels.canonical[static_cast<int>(Element::product)](row, n.base_centre.data(), padded) * n.scale * n.scale;
+    r.bypass = r.bypass || !std::isfinite(r.terms.dot_centre);
+  }
+  return r;
+}
+
+}  // namespace tessera::prepare

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: how rows of doubles become the fp32 rows that screens see: centre, scale, and the terms their bounds need.
+// Not here: memory layout (panels.hpp).
+#pragma once
+
+#include "core/executor.hpp"
+#include "metrics/bound.hpp"
+#include "metrics/traits.hpp"
+#include "prepare/row_reader.hpp"
+#include "support/aligned_buffer.hpp"
+
+namespace tessera::prepare {
+
+/// Chosen once for a base; queries are narrowed by the same scale.
+struct Narrowing {
+  metrics::BoundContext bound;
+  metrics::Element element = metrics::Element::product;  // what the screen sums
+  bool dot = true;
+  float factor = 2;                               // dot form: score = bias - factor * <a, b>
+  double scale = 1;                               // s, a power of two
+  support::AlignedBuffer<double> base_centre;     // [padded]
+  support::AlignedBuffer<double> query_centre;    // [padded]; zero for inner_product
+  bool base_centred = false;                      // a subtraction was rounded
+  bool query_centred = false;
+};
+
+/// A narrowed row: what its bounds need, or the word that it has none and must always be computed exactly.
+struct NarrowedRow {
+  metrics::RowTerms terms;
+  bool bypass = false;
+};
+
+/// Looks at a sample of rows and chooses centre and scale. Any choice is right; a good one makes bounds tight.
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation);
+
+/// out [padded] floats.
+NarrowedRow narrow_base_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
+NarrowedRow narrow_query_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
+
+}  // namespace tessera::prepare

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/panels.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera::prepare {
+namespace {
+
+using metrics::RowTerms;
+
+Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
+
+std::vector<Index> positions_left(Index rows, const core::SpecialRows& special) {
+  if (special.skipped.empty() && special.zero.empty()) return {};
+  std::vector<Index> left;
+  left.reserve(static_cast<std::size_t>(rows));
+  auto skipped = special.skipped.begin();
+  auto zero = special.zero.begin();
+  for (Index i = 0; i < rows; ++i) {
+    if (skipped != special.skipped.end() && *skipped == i) {
+      ++skipped;
+    } else if (zero != special.zero.end() && *zero == i) {
+      ++zero;
+    } else {
+      left.push_back(i);
+    }
+  }
+  return left;
+}
+
+void take_maxima(RowTerms& into, const RowTerms& row) noexcept {
+  into.norm2 = std::max(into.norm2, row.norm2);
+  into.norm = std::max(into.norm, row.norm);
+  into.residual = std::max(into.residual, row.residual);
+}
+
+/// One worker's rows on their way into a panel.
+class PanelPacker {
+ public:
+  PanelPacker(const RowReader& reader, const Narrowing& narrowing, Panels& out)
+      : reader_(reader), narrowing_(narrowing), out_(out), width_(reader.kernels().panel_cols),
+        stride_(reader.padded() + 16),  // not a power of two: a panel's rows would share a few cache sets
+        row_(static_cast<std::size_t>(reader.padded())), narrow_(static_cast<std::size_t>(width_ * stride_)) {}
+
+  void pack(Index panel, RowTerms& tile) {
+    const Index d = reader_.rows().cols;
+    const Index first = panel * width_;
+    const Index count = std::min(width_, out_.count - first);
+    for (Index j = 0; j < count; ++j) pack_row(first + j, narrow_.data() + j * stride_, tile);
+    reader_.kernels().interleave(narrow_.data(), stride_, count, d, width_, 0.0f, out_.panels.data() + panel * d * width_);
+    if (!narrowing_.dot) return;
+    // Positions past the end are never nearer than anything.
+    for (Index j = count; j < width_; ++j) out_.bias[first + j] = std::numeric_limits<float>::infinity();
+  }
+
+ private:
+  void pack_row(Index position, float* narrow, RowTerms& tile) {
+    reader_.read(out_.row_at(position), row_.data());
+    const NarrowedRow row = narrow_base_row(narrowing_, reader_.kernels(), row_.data(), reader_.padded(), narrow);
+    if (row.bypass) {
+      // NaN survives every comparison, so this row is always computed exactly.
+      std::fill_n(narrow, reader_.padded(), std::numeric_limits<float>::quiet_NaN());
+    } else {
+      take_maxima(tile, row.terms);
+    }
+    if (narrowing_.dot) {
+      out_.bias[position] = narrowing_.bound.form == metrics::BoundForm::dot_squared ? static_cast<float>(row.terms.norm2) : 0.0f;
+    }
+  }
+
+  const RowReader& reader_;
+  const Narrowing& narrowing_;
+  Panels& out_;
+  Index width_;
+  Index stride_;
+  support::AlignedBuffer<double> row_;
+  support::AlignedBuffer<float> narrow_;
+};
+
+}  // namespace
+
+std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept {
+  if (screen == Screen::double_precision) return 0;
+  return static_cast<std::uint64_t>(panels_of(n, panel_cols)) * static_cast<std::uint64_t>(panel_cols) *
+         static_cast<std::uint64_t>(d + 1) * sizeof(float);
+}
+
+std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
+                                    Index tile_cols, core::Executor& executor) {
+  auto out = std::make_unique<Panels>();
+  out->rows = reader.rows();
+  out->row_of_position = positions_left(reader.rows().rows, special);
+  out->special = std::move(special);
+  out->count = reader.rows().rows - std::ssize(out->special.skipped) - std::ssize(out->special.zero);
+  out->tile_cols = tile_cols;
+  if (narrowing == nullptr) return out;
+
+  const Index width = reader.kernels().panel_cols;
+  const Index panels = panels_of(out->count, width);
+  const Index panels_per_tile = tile_cols / width;
+  out->panels = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width * reader.rows().cols));
+  if (narrowing->dot) out->bias = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width));
+  out->tile_terms.resize(static_cast<std::size_t>(panels_of(out->count, tile_cols)));
+  executor.run(std::ssize(out->tile_terms), [&](Index tile, int) {
+    PanelPacker packer(reader, *narrowing, *out);
+    const Index last = std::min(panels, (tile + 1) * panels_per_tile);
+    for (Index p = tile * panels_per_tile; p < last; ++p) packer.pack(p, out->tile_terms[static_cast<std::size_t>(tile)]);
+  });
+  return out;
+}
+
+}  // namespace tessera::prepare

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: the packed base of one segment: panels, tile terms, and which base row each position is.
+// Not here: choosing centre and scale (narrowing.hpp).
+#pragma once
+
+#include <vector>
+
+#include "core/backend.hpp"
+#include "core/problem.hpp"
+#include "prepare/narrowing.hpp"
+
+namespace tessera::prepare {
+
+/// A segment of the base as CPU kernels take it. Positions number the rows that are screened; rows left out (not finite,
+/// zero under cosine) have none.
+struct Panels final : core::PreparedSegment {
+  RowSet rows;                              // this segment of the base
+  core::SpecialRows special;                // numbered within the segment
+  Index count = 0;                          // positions
+  Index tile_cols = 0;
+  std::vector<Index> row_of_position;       // [count]; empty: position is row
+  support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), d, panel_cols]; empty for the double screen
+  support::AlignedBuffer<float> bias;       // [ceil(count / panel_cols), panel_cols]; dot form only
+  std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows
+
+  Index cols() const noexcept override { return count; }
+  std::uint64_t bytes() const noexcept override {
+    return panels.bytes() + bias.bytes() + row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms);
+  }
+  void describe(Report& report) const override {
+    report.skipped_base += std::ssize(special.skipped);
+    report.zero_base += std::ssize(special.zero);
+  }
+  Index row_at(Index position) const noexcept { return row_of_position.empty() ? position : row_of_position[static_cast<std::size_t>(position)]; }
+  std::int64_t id_at(Index position) const noexcept { return rows.first_id + row_at(position); }
+};
+
+/// Packs a segment; narrowing is null for the double screen, which needs positions only.
+std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
+                                    Index tile_cols, core::Executor& executor);
+
+/// Bytes that packing n rows of d columns will take.
+std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept;
+
+}  // namespace tessera::prepare

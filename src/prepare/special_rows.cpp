@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/special_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "support/aligned_buffer.hpp"
+#include "support/fail.hpp"
+
+namespace tessera::prepare {
+namespace {
+
+constexpr Index kRowsPerTask = 1024;
+constexpr double kLargestFloat64 = 0x1p500;   // squares and their sums stay finite
+constexpr double kLargestInteger = 0x1p53;    // integers convert exactly up to here
+
+struct Findings {
+  core::SpecialRows special;
+  Index too_large = -1;  // first row beyond the limits above
+};
+
+bool is_wide_integer(DType dtype) noexcept { return dtype == DType::i64 || dtype == DType::u64; }
+
+bool needs_scan(const RowReader& reader) noexcept {
+  return reader.unit_rows() || !is_integer(reader.rows().dtype) || is_wide_integer(reader.rows().dtype);
+}
+
+/// True if a 64-bit row holds an integer beyond 2^53. The double cannot tell 2^53 from 2^53 + 1, so the element itself is read.
+bool holds_inexact_integer(const RowSet& rows, Index row) noexcept {
+  for (Index t = 0; t < rows.cols; ++t) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, rows.row(row) + t * rows.col_stride, sizeof bits);
+    if (rows.byte_swapped) bits = __builtin_bswap64(bits);
+    const bool negative = rows.dtype == DType::i64 && (bits >> 63) != 0;
+    if ((negative ? 0 - bits : bits) > (std::uint64_t{1} << 53)) return true;
+  }
+  return false;
+}
+
+bool beyond_limits(const RowSet& rows, Index row, double max_abs) noexcept {
+  if (is_wide_integer(rows.dtype)) return max_abs >= kLargestInteger && holds_inexact_integer(rows, row);
+  return rows.dtype == DType::f64 && max_abs > kLargestFloat64;
+}
+
+void look_at(const RowReader& reader, core::Range range, double* row, Findings& found) {
+  const auto& kernels = reader.kernels();
+  for (Index i = range.first; i < range.last; ++i) {
+    reader.read_raw(i, row);
+    const kernels::RowScan seen = kernels.scan(row, reader.padded());
+    if (!seen.finite) {
+      found.special.skipped.push_back(i);
+    } else if (seen.max_abs == 0 && reader.unit_rows()) {
+      found.special.zero.push_back(i);
+    } else if (found.too_large < 0 && beyond_limits(reader.rows(), i, seen.max_abs)) {
+      found.too_large = i;
+    }
+  }
+}
+
+void merge(Findings& into, const Findings& from) {
+  auto append = [](std::vector<Index>& a, const std::vector<Index>& b) { a.insert(a.end(), b.begin(), b.end()); };
+  append(into.special.skipped, from.special.skipped);
+  append(into.special.zero, from.special.zero);
+  if (from.too_large >= 0 && (into.too_large < 0 || from.too_large < into.too_large)) into.too_large = from.too_large;
+}
+
+void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::string_view what) {
+  const auto& bad = found.special.skipped;
+  if (!bad.empty() && nan == NanPolicy::error) {
+    support::fail(ErrorCode::malformed_input,
+                  "{}: row {} is not finite (NaN or infinity), the first of {} such rows: clean the data, or skip them with "
+                  "--nan skip",
+                  what, rows.first_id + bad.front(), bad.size());
+  }
+  if (found.too_large < 0) return;
+  const bool integer = is_integer(rows.dtype);
+  support::fail(ErrorCode::malformed_input, "{}: row {} holds {}; wanted at most {} in absolute value: rescale the data", what,
+                rows.first_id + found.too_large,
+                integer ? "an integer that double cannot represent exactly" : "a value whose square may overflow double",
+                integer ? "2^53" : "2^500");
+}
+
+}  // namespace
+
+core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor) {
+  if (!needs_scan(reader)) return {};
+  Findings all;
+  std::mutex mutex;
+  const Index n = reader.rows().rows;
+  executor.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](Index task, int) {
+    support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
+    Findings found;
+    look_at(reader, {task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask)}, row.data(), found);
+    if (found.special.skipped.empty() && found.special.zero.empty() && found.too_large < 0) return;
+    const std::lock_guard lock(mutex);
+    merge(all, found);
+  });
+  std::ranges::sort(all.special.skipped);
+  std::ranges::sort(all.special.zero);
+  complain(all, reader.rows(), nan, what);
+  return std::move(all.special);
+}
+
+}  // namespace tessera::prepare

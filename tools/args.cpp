@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "args.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+namespace tessera::cli {
+namespace {
+
+// Screens and backends of the command line that no build has yet; asking for one is no typing error.
+constexpr std::array<std::string_view, 3> kScreensToCome = {"int8", "bf16", "blas"};
+constexpr std::int64_t kMostThreads = 65'536;  // chosen: far past any machine, so that a slip is caught here
+
+Screen parse_screen_flag(std::string_view text) {
+  if (const auto screen = parse_screen(text)) return *screen;
+  if (std::find(kScreensToCome.begin(), kScreensToCome.end(), text) != kScreensToCome.end()) {
+    fail(ErrorCode::unsupported, "--screen {}: unsupported in this build; auto picks the fastest it has", text);
+  }
+  fail(ErrorCode::invalid_argument, "--screen {}: wanted one of auto, fp32, fp32-dot, fp32-direct, double", text);
+}
+
+BackendKind parse_backend_flag(std::string_view text) {
+  if (text == "cuda") {
+    fail(ErrorCode::unsupported, "--backend cuda: unsupported in this build; cpu gives the same answer");
+  }
+  return choose<BackendKind>("--backend", text, {{"auto", BackendKind::automatic}, {"cpu", BackendKind::cpu}});
+}
+
+/// Powers of 1,024 that a suffix such as "G", "GB" or "GiB" stands for; −1: no such suffix.
+int memory_exponent(std::string_view suffix) noexcept {
+  if (suffix.empty() || suffix == "B" || suffix == "b") return 0;
+  constexpr std::string_view letters = "KMGT";
+  const char letter = suffix[0] >= 'a' && suffix[0] <= 'z' ? static_cast<char>(suffix[0] - 'a' + 'A') : suffix[0];
+  const auto at = letters.find(letter);
+  const std::string_view rest = suffix.substr(1);
+  if (at == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return -1;
+  return static_cast<int>(at) + 1;
+}
+
+/// Reads one end of a range into `bound`; empty leaves it alone. False: not a row number.
+bool read_bound(std::string_view text, Index& bound) noexcept {
+  if (text.empty()) return true;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, bound);
+  return status == std::errc{} && rest == end && bound >= 0;
+}
+
+}  // namespace
+
+void add_speed_options(CLI::App& app, SpeedArgs& args) {
+  app.add_option("--threads", args.threads, "Worker threads (default: the cores the process may use)")
+      ->type_name("N")
+      ->group(kGroupSpeed);
+  app.add_option("--memory", args.memory, "Budget for buffers, e.g. 8G or 512M (default: half of what is free)")
+      ->type_name("SIZE")
+      ->group(kGroupSpeed);
+  app.add_option("--backend", args.backend, "auto | cpu | cuda")->type_name("NAME")->group(kGroupSpeed);
+  app.add_option("--screen", args.screen,
+                 "How pairs are dismissed before double precision: auto | fp32 | fp32-dot | fp32-direct | double")
+      ->type_name("NAME")
+      ->group(kGroupSpeed);
+  app.add_option("--tile", args.tile, "Base rows per tile (default: from the cache sizes)")
+      ->type_name("N")
+      ->group(kGroupSpeed);
+  app.add_option("--schedule", args.schedule, "Who works on what: auto | by-query | by-base")
+      ->type_name("NAME")
+      ->group(kGroupSpeed);
+}
+
+void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
+  options.backend = parse_backend_flag(args.backend);
+  options.screen = parse_screen_flag(args.screen);
+  const auto schedule = parse_schedule(args.schedule);
+  if (!schedule) {
+    fail(ErrorCode::invalid_argument, "--schedule {}: wanted one of auto, by-query, by-base", args.schedule);
+  }
+  options.schedule = *schedule;
+  if (!args.tile.empty()) {
+    options.tile = parse_integer("--tile", args.tile, 1, std::numeric_limits<std::int64_t>::max());
+  }
+  if (!args.threads.empty()) {
+    options.threads = static_cast<int>(parse_integer("--threads", args.threads, 1, kMostThreads));
+  }
+  if (!args.memory.empty()) options.memory = parse_memory(args.memory);
+}
+
+void add_print_options(CLI::App& app, PrintArgs& args) {
+  app.add_flag("--json", args.json, "Print one JSON object, and nothing else, on stdout")->group(kGroupOutput);
+  app.add_flag("-q,--quiet", args.quiet, "No progress, no summary, no warnings: results and errors only")
+      ->group(kGroupOutput);
+  app.add_option("--progress", args.progress,
+                 "auto: a bar on a terminal | never | plain: a line now and then, for logs. Always on stderr")
+      ->type_name("MODE")
+      ->group(kGroupOutput);
+}
+
+RowRange parse_row_range(std::string_view flag, std::string_view text) {
+  RowRange range;
+  if (text.empty()) return range;
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos || !read_bound(text.substr(0, colon), range.first) ||
+      !read_bound(text.substr(colon + 1), range.last)) {
+    fail(ErrorCode::invalid_argument, "{} {}: wanted A:B, rows A to B-1 counted from 0 (A: and :B leave an end open)",
+         flag, text);
+  }
+  if (range.last >= 0 && range.last < range.first) {
+    fail(ErrorCode::invalid_argument, "{} {}: the range ends before it starts", flag, text);
+  }
+  return range;
+}
+
+std::uint64_t parse_memory(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const int exponent = memory_exponent({rest, static_cast<std::size_t>(end - rest)});
+  const double bytes = std::ldexp(value, 10 * std::max(exponent, 0));
+  // 2^63, so that the cast below is defined and sums of a few budgets don't wrap.
+  if (status != std::errc{} || exponent < 0 || !(bytes >= 1) || bytes >= 0x1p63) {
+    fail(ErrorCode::invalid_argument, "--memory {}: wanted a size such as 8G, 1.5G or 512M", text);
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::int64_t parse_integer(std::string_view flag, std::string_view text, std::int64_t smallest, std::int64_t largest) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, value);
+  if (status == std::errc::result_out_of_range) {
+    fail(ErrorCode::invalid_argument, "{} {}: past the largest 64-bit number", flag, text);
+  }
+  if (status != std::errc{} || rest != end) {
+    fail(ErrorCode::invalid_argument, "{} {}: wanted a whole number", flag, text);
+  }
+  if (value < smallest || value > largest) {
+    if (value < smallest) fail(ErrorCode::invalid_argument, "{} {}: wanted at least {}", flag, text, smallest);
+    fail(ErrorCode::invalid_argument, "{} {}: wanted at most {}", flag, text, largest);
+  }
+  return value;
+}
+
+Metric parse_metric_flag(std::string_view text) {
+  const auto metric = parse_metric(text);
+  if (!metric) fail(ErrorCode::invalid_argument, "--metric {}: wanted one of {}", text, metric_names());
+  return *metric;
+}
+
+std::string file_of(const std::string& path) {
+  std::error_code ignored;
+  const auto colon = path.rfind(':');
+  if (colon == std::string::npos || std::filesystem::exists(path, ignored)) return path;
+  return path.substr(0, colon);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;  // a file that does not exist is no other file's twin
+  return std::filesystem::equivalent(file_of(a), file_of(b), ignored);
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: the list of commands. A new one is its file, its line here and its line in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+#include "interrupts.hpp"
+
+namespace tessera::cli {
+
+/// A command as main() sees it: registered flags, and what to run once they are parsed.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<void(Interrupts&)> run;  ///< throws tessera::Error; returning means exit status 0
+};
+
+Command add_topk(CLI::App& root);
+Command add_info(CLI::App& root);
+
+}  // namespace tessera::cli

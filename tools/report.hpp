@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: what commands print about a run, as JSON and as text. Not here: the results themselves.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/io.hpp"
+#include "tessera/result.hpp"
+
+namespace tessera::cli {
+
+using Json = nlohmann::ordered_json;  // keeps the keys in the order they are written
+
+/// An input as the reports name it.
+struct InputSummary {
+  std::string path;
+  std::string format;
+  Index rows = 0;
+  Index cols = 0;
+  DType dtype = DType::f32;
+};
+InputSummary summarize(const RowFile& file);
+Json to_json(const InputSummary& input);
+/// "60,000 x 784 uint8 (idx)  train.gz"
+std::string to_text(const InputSummary& input);
+
+/// Wall-clock seconds of a command's stages.
+struct StageSeconds {
+  double read = 0;
+  double prepare = 0;
+  double search = 0;
+  double write = 0;
+  double total = 0;
+};
+Json to_json(const StageSeconds& seconds);
+
+/// How the engine went about it: schedule, screen, tile sizes.
+Json plan_json(const Report& report);
+std::string plan_text(const Report& report);
+
+/// Measures the time between its construction, or the last lap(), and now.
+class Stopwatch {
+ public:
+  double lap();            ///< seconds since the last lap; starts the next
+  double total() const;    ///< seconds since construction
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point lap_ = start_;
+};
+
+/// Largest resident set of the process so far, mapped pages included.
+std::uint64_t peak_rss_bytes() noexcept;
+
+std::string human_count(double count);         ///< "1.23 G", "45.6 k", "12"
+std::string human_bytes(double bytes);         ///< "1.2 GiB"
+std::string human_seconds(double seconds);     ///< "0.012 s", "12.3 s", "4 min 05 s", "2 h 03 min"
+std::string grouped(Index count);              ///< "60,000"
+
+/// One object, indented, and a newline on stdout; bytes of a path that are not UTF-8 are replaced.
+void print_json(const Json& json);
+/// "tessera: warning: ..." on stderr, one line each.
+void print_warnings(const std::vector<std::string>& warnings);
+
+}  // namespace tessera::cli
