@@ -2,6 +2,8 @@
 # Optional parts are tri-state: AUTO takes them when found, ON insists, OFF leaves them out.
 # Each ends as TESSERA_HAVE_<PART> (0 or 1) in config.hpp and as a line of the feature table.
 
+option(TESSERA_FUZZ "Build the fuzz targets (clang++ only; scripts/fuzz.sh)" OFF)
+
 set(TESSERA_FEATURES "" CACHE INTERNAL "")
 
 macro(tessera_feature part found what)
@@ -20,16 +22,14 @@ macro(tessera_feature part found what)
   endif()
 endmacro()
 
-foreach(part TBB ZLIB ZIP)
+foreach(part TBB ZLIB ZIP HDF5)
   set(TESSERA_${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE TESSERA_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-if(TESSERA_TOOLS OR TESSERA_TESTS)
-  find_package(nlohmann_json REQUIRED)
-endif()
+find_package(nlohmann_json REQUIRED)
 
 set(found FALSE)
 if(NOT TESSERA_TBB STREQUAL "OFF")
@@ -65,6 +65,24 @@ if(found)
   tessera_feature(ZIP TRUE "libzip ${LIBZIP_VERSION}: reading .npz files")
 else()
   tessera_feature(ZIP FALSE "libzip not found: .npz files are written but not read")
+endif()
+
+set(found FALSE)
+if(NOT TESSERA_HDF5 STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(C)  # FindHDF5 compiles a C program
+  if(CMAKE_C_COMPILER)
+    enable_language(C)
+    find_package(HDF5 QUIET COMPONENTS C)
+  endif()
+  if(HDF5_FOUND AND TARGET hdf5::hdf5)
+    set(found TRUE)
+  endif()
+endif()
+if(found)
+  tessera_feature(HDF5 TRUE "libhdf5 ${HDF5_VERSION}: .h5 files")
+else()
+  tessera_feature(HDF5 FALSE "libhdf5 not found: .h5 files are unsupported")
 endif()
 
 set(TESSERA_FEATURES "${TESSERA_FEATURES}" CACHE INTERNAL "")

@@ -51,24 +51,15 @@ bool read_bound(std::string_view text, Index& bound) noexcept {
 
 }  // namespace
 
-void add_speed_options(CLI::App& app, SpeedArgs& args) {
-  app.add_option("--threads", args.threads, "Worker threads (default: the cores the process may use)")
-      ->type_name("N")
-      ->group(kGroupSpeed);
-  app.add_option("--memory", args.memory, "Budget for buffers, e.g. 8G or 512M (default: half of what is free)")
-      ->type_name("SIZE")
-      ->group(kGroupSpeed);
-  app.add_option("--backend", args.backend, "auto | cpu | cuda")->type_name("NAME")->group(kGroupSpeed);
-  app.add_option("--screen", args.screen,
-                 "How pairs are dismissed before double precision: auto | fp32 | fp32-dot | fp32-direct | double")
-      ->type_name("NAME")
-      ->group(kGroupSpeed);
-  app.add_option("--tile", args.tile, "Base rows per tile (default: from the cache sizes)")
-      ->type_name("N")
-      ->group(kGroupSpeed);
-  app.add_option("--schedule", args.schedule, "Who works on what: auto | by-query | by-base")
-      ->type_name("NAME")
-      ->group(kGroupSpeed);
+void add_speed_options(Flags& flags, SpeedArgs& args) {
+  flags.value("--threads N", args.threads, kGroupSpeed, "Worker threads (default: the cores the process may use)");
+  flags.value("--memory SIZE", args.memory, kGroupSpeed,
+              "Budget for buffers, e.g. 8G or 512M (default: half of what is free)");
+  flags.value("--backend NAME", args.backend, kGroupSpeed, "auto | cpu | cuda");
+  flags.value("--screen NAME", args.screen, kGroupSpeed,
+              "How pairs are dismissed before double precision: auto | fp32 | fp32-dot | fp32-direct | double");
+  flags.value("--tile N", args.tile, kGroupSpeed, "Base rows per tile (default: from the cache sizes)");
+  flags.value("--schedule NAME", args.schedule, kGroupSpeed, "Who works on what: auto | by-query | by-base");
 }
 
 void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
@@ -88,14 +79,12 @@ void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
   if (!args.memory.empty()) options.memory = parse_memory(args.memory);
 }
 
-void add_print_options(CLI::App& app, PrintArgs& args) {
-  app.add_flag("--json", args.json, "Print one JSON object, and nothing else, on stdout")->group(kGroupOutput);
-  app.add_flag("-q,--quiet", args.quiet, "No progress, no summary, no warnings: results and errors only")
-      ->group(kGroupOutput);
-  app.add_option("--progress", args.progress,
-                 "auto: a bar on a terminal | never | plain: a line now and then, for logs. Always on stderr")
-      ->type_name("MODE")
-      ->group(kGroupOutput);
+void add_print_options(Flags& flags, PrintArgs& args) {
+  flags.toggle("--json", args.json, kGroupOutput, "Print one JSON object, and nothing else, on stdout");
+  flags.toggle("-q,--quiet", args.quiet, kGroupOutput,
+               "No progress, no summary, no warnings: results and errors only");
+  flags.value("--progress MODE", args.progress, kGroupOutput,
+              "auto: a bar on a terminal | never | plain: a line now and then, for logs. Always on stderr");
 }
 
 RowRange parse_row_range(std::string_view flag, std::string_view text) {

@@ -2,8 +2,6 @@
 // Here: flags that several commands share, and turning their text into values. Not here: flags of one command.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -12,18 +10,12 @@
 #include <vector>
 
 #include "fail.hpp"
+#include "flags.hpp"
 #include "progress.hpp"
 #include "tessera/io.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::cli {
-
-// Group titles of --help, in the order they appear.
-inline constexpr const char* kGroupInput = "Input";
-inline constexpr const char* kGroupSearch = "Search";
-inline constexpr const char* kGroupOutput = "Output";
-inline constexpr const char* kGroupSpeed = "Speed only — never the answer";
-inline constexpr const char* kGroupOther = "Other";
 
 /// Flags that change how fast an answer comes and nothing else.
 struct SpeedArgs {
@@ -34,7 +26,7 @@ struct SpeedArgs {
   std::string tile;
   std::string schedule = "auto";
 };
-void add_speed_options(CLI::App& app, SpeedArgs& args);
+void add_speed_options(Flags& flags, SpeedArgs& args);
 
 /// Checks the flags and sets the fields of `options` they name.
 /// throws   Error: invalid_argument (unknown name, bad number), unsupported (known, but not in this build).
@@ -46,7 +38,7 @@ struct PrintArgs {
   bool quiet = false;
   std::string progress = "auto";
 };
-void add_print_options(CLI::App& app, PrintArgs& args);
+void add_print_options(Flags& flags, PrintArgs& args);
 
 /// Rows [first, last) as typed in "A:B", ":B" or "A:"; last −1: to the end.
 struct RowRange {

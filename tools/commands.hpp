@@ -2,11 +2,13 @@
 // Here: the list of commands. A new one is its file, its line here and its line in main.cpp.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 
 #include "interrupts.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace tessera::cli {
 
@@ -18,5 +20,6 @@ struct Command {
 
 Command add_topk(CLI::App& root);
 Command add_info(CLI::App& root);
+Command add_convert(CLI::App& root);
 
 }  // namespace tessera::cli

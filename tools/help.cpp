@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "help.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <sstream>
 #include <utility>
 
-#include "args.hpp"
+#include "flags.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -12,7 +14,16 @@ namespace {
 constexpr std::size_t kFlagColumns = 28;   // "  -b,--base FILE REQUIRED  " fits
 constexpr std::size_t kHelpColumns = 100;  // chosen: most terminals today; a line of an example needs about 90
 
-}  // namespace
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_subcommand(const CLI::App* sub) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+
+ private:
+  std::string groups_of(const CLI::App& app) const;
+};
 
 HelpFormatter::HelpFormatter() { column_width(kFlagColumns); }
 
@@ -43,6 +54,10 @@ std::string HelpFormatter::make_subcommand(const CLI::App* sub) const {
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return wrap(option->get_description(), kHelpColumns - kFlagColumns);
 }
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
 std::string wrap(const std::string& text, std::size_t width) {
   std::istringstream words(text);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "args.hpp"
 #include "commands.hpp"
@@ -147,23 +148,16 @@ void run_info(const InfoArgs& args) {
 
 Command add_info(CLI::App& root) {
   const auto args = std::make_shared<InfoArgs>();
-  CLI::App* app = root.add_subcommand("info", kDescription);
-  app->footer(kFooter);
-  app->get_help_ptr()->group(kGroupOther);
-  app->add_option("FILE", args->file, "The file to look at; FILE:NAME picks an array of a container");
-  app->add_option("--in-format", args->in_format,
-                  "Its format, where the suffix doesn't tell. Read here: " + join(readable_formats()))
-      ->type_name("NAME")
-      ->group(kGroupInput);
-  app->add_option("--rows", args->rows, "Only rows A to B-1, counted from 0; A: and :B leave an end open")
-      ->type_name("A:B")
-      ->group(kGroupInput);
-  app->add_option("--sample", args->sample,
-                  "Look at this many rows at most, evenly spaced; 0: at all (default: all, up to 2^28 elements)")
-      ->type_name("N")
-      ->group(kGroupInput);
-  app->add_flag("--json", args->json, "Print one JSON object, and nothing else, on stdout")->group(kGroupOutput);
-  return {.app = app, .run = [args](Interrupts&) { run_info(*args); }};
+  Flags flags(root, "info", kDescription, kFooter);
+  flags.positional("FILE", args->file, "The file to look at; FILE:NAME picks an array of a container");
+  flags.value("--in-format NAME", args->in_format, kGroupInput,
+              "Its format, where the suffix doesn't tell. Read here: " + join(readable_formats()));
+  flags.value("--rows A:B", args->rows, kGroupInput,
+              "Only rows A to B-1, counted from 0; A: and :B leave an end open");
+  flags.value("--sample N", args->sample, kGroupInput,
+              "Look at this many rows at most, evenly spaced; 0: at all (default: all, up to 2^28 elements)");
+  flags.toggle("--json", args->json, kGroupOutput, "Print one JSON object, and nothing else, on stdout");
+  return {.app = flags.app(), .run = [args](Interrupts&) { run_info(*args); }};
 }
 
 }  // namespace tessera::cli

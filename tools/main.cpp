@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -14,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "args.hpp"
 #include "commands.hpp"
 #include "exit_codes.hpp"
+#include "flags.hpp"
 #include "help.hpp"
 #include "suggest.hpp"
 #include "tessera/error.hpp"
@@ -35,6 +34,7 @@ constexpr const char* kFooter =
     "  tessera topk -b base.fbin --queries q.fbin -k 10 -m l2 -o nn.npz\n"
     "  tessera topk -b points.npy -k 10 -o nn.npz       the base against itself\n"
     "  tessera info base.fbin                           what a file holds\n"
+    "  tessera convert base.fvecs base.npy              the same rows in another format\n"
     "\n"
     "Exit status: 0 done; 1 can't open, I/O, memory, unsupported in this build; 2 usage;\n"
     "3 malformed or inconsistent input; 130 interrupted.\n"
@@ -113,10 +113,10 @@ int run(const CLI::App& root, const std::vector<Command>& commands) {
 int parse_and_run(int argc, const char* const* argv) {
   CLI::App root{kDescription, "tessera"};
   root.footer(kFooter);
-  root.formatter(std::make_shared<HelpFormatter>());
+  root.formatter(help_formatter());
   root.get_help_ptr()->group(kGroupOther);
   root.set_version_flag("--version", "tessera " + version(), "Print the version and exit")->group(kGroupOther);
-  const std::vector<Command> commands = {add_topk(root), add_info(root)};
+  const std::vector<Command> commands = {add_topk(root), add_info(root), add_convert(root)};
   root.require_subcommand(0, 1);
   try {
     root.parse(argc, argv);

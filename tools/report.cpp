@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
 namespace tessera::cli {
@@ -111,9 +112,9 @@ std::string grouped(Index count) {
   return text;
 }
 
-void print_json(const Json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+void print_json(const Json& json) { fmt::print("{}\n", json_text(json)); }
 
 void print_warnings(const std::vector<std::string>& warnings) {
   for (const auto& warning : warnings) fmt::print(stderr, "tessera: warning: {}\n", warning);

@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "tessera/io.hpp"
 #include "tessera/result.hpp"
 
 namespace tessera::cli {
 
-using Json = nlohmann::ordered_json;  // keeps the keys in the order they are written
+// Keeps the keys in the order they are written. Only declared here: files that build objects include nlohmann/json.hpp,
+// which is slow to compile.
+using Json = nlohmann::ordered_json;
 
 /// An input as the reports name it.
 struct InputSummary {
@@ -63,7 +65,9 @@ std::string human_bytes(double bytes);         ///< "1.2 GiB"
 std::string human_seconds(double seconds);     ///< "0.012 s", "12.3 s", "4 min 05 s", "2 h 03 min"
 std::string grouped(Index count);              ///< "60,000"
 
-/// One object, indented, and a newline on stdout; bytes of a path that are not UTF-8 are replaced.
+/// One object, indented; bytes of a path that are not UTF-8 are replaced.
+std::string json_text(const Json& json);
+/// The same and a newline on stdout.
 void print_json(const Json& json);
 /// "tessera: warning: ..." on stderr, one line each.
 void print_warnings(const std::vector<std::string>& warnings);

@@ -34,55 +34,36 @@ constexpr const char* kFooter =
     "\n"
     "Past the candidates a row is padded with id -1 and distance inf (-inf for inner_product).";
 
-void add_input_options(CLI::App& app, TopkArgs& args) {
-  app.add_option("-b,--base", args.base, "Rows to search. FILE:NAME picks an array of a container")
-      ->required()
-      ->type_name("FILE")
-      ->group(kGroupInput);
-  app.add_option("--queries", args.queries, "Rows to search for (default: the base's own rows)")
-      ->type_name("FILE")
-      ->group(kGroupInput);
-  app.add_option("--base-rows", args.base_rows,
-                 "Only rows A to B-1 of the base, counted from 0; A: and :B leave an end open. "
-                 "Ids stay the file's row numbers")
-      ->type_name("A:B")
-      ->group(kGroupInput);
-  app.add_option("--query-rows", args.query_rows, "Only these rows of the queries")
-      ->type_name("A:B")
-      ->group(kGroupInput);
-  app.add_option("--in-format", args.in_format,
-                 "Format of both inputs, where the suffix doesn't tell. Read here: " + join(readable_formats()))
-      ->type_name("NAME")
-      ->group(kGroupInput);
+void add_input_options(Flags& flags, TopkArgs& args) {
+  flags.required("-b,--base FILE", args.base, kGroupInput, "Rows to search. FILE:NAME picks an array of a container");
+  flags.value("--queries FILE", args.queries, kGroupInput, "Rows to search for (default: the base's own rows)");
+  flags.value("--base-rows A:B", args.base_rows, kGroupInput,
+              "Only rows A to B-1 of the base, counted from 0; A: and :B leave an end open. "
+              "Ids stay the file's row numbers");
+  flags.value("--query-rows A:B", args.query_rows, kGroupInput, "Only these rows of the queries");
+  flags.value("--in-format NAME", args.in_format, kGroupInput,
+              "Format of both inputs, where the suffix doesn't tell. Read here: " + join(readable_formats()));
 }
 
-void add_search_options(CLI::App& app, TopkArgs& args) {
-  app.add_option("-k", args.k, "Neighbours per query, at least 1")->required()->type_name("N")->group(kGroupSearch);
-  app.add_option("-m,--metric", args.metric,
-                 "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf, "
-                 "or an alias: euclidean, ip, angular, manhattan ...")
-      ->type_name("NAME")
-      ->group(kGroupSearch);
-  app.add_option("--self", args.self,
-                 "Without --queries, what a row does with itself, by id: "
-                 "exclude (default) it | list it first | natural: like any other")
-      ->type_name("MODE")
-      ->group(kGroupSearch);
-  app.add_option("--nan", args.nan,
-                 "Rows with NaN or inf: error (default) | skip: never return such base rows, pad such queries")
-      ->type_name("POLICY")
-      ->group(kGroupSearch);
+void add_search_options(Flags& flags, TopkArgs& args) {
+  flags.required("-k N", args.k, kGroupSearch, "Neighbours per query, at least 1");
+  flags.value("-m,--metric NAME", args.metric, kGroupSearch,
+              "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf, "
+              "or an alias: euclidean, ip, angular, manhattan ...");
+  flags.value("--self MODE", args.self, kGroupSearch,
+              "Without --queries, what a row does with itself, by id: "
+              "exclude (default) it | list it first | natural: like any other");
+  flags.value("--nan POLICY", args.nan, kGroupSearch,
+              "Rows with NaN or inf: error (default) | skip: never return such base rows, pad such queries");
 }
 
-void add_result_options(CLI::App& app, TopkArgs& args) {
-  app.add_option("-o,--out", args.out,
-                 "Where to, by suffix: " + join(writable_formats()) +
-                     "; - for a text table on stdout (default: a look at the first rows)")
-      ->type_name("FILE")
-      ->group(kGroupOutput);
-  app.add_flag("--force", args.force, "Overwrite the output file")->group(kGroupOutput);
-  app.add_option("--distances", args.distances, "float32 (default) | float64")->type_name("DTYPE")->group(kGroupOutput);
-  app.add_option("--ids", args.ids, "int64 (default) | int32, in npz and npy")->type_name("DTYPE")->group(kGroupOutput);
+void add_result_options(Flags& flags, TopkArgs& args) {
+  flags.value("-o,--out FILE", args.out, kGroupOutput,
+              "Where to, by suffix: " + join(writable_formats()) +
+                  "; - for a text table on stdout (default: a look at the first rows)");
+  flags.toggle("--force", args.force, kGroupOutput, "Overwrite the output file");
+  flags.value("--distances DTYPE", args.distances, kGroupOutput, "float32 (default) | float64");
+  flags.value("--ids DTYPE", args.ids, kGroupOutput, "int64 (default) | int32, in npz, h5 and npy");
 }
 
 SelfMode self_mode(const TopkArgs& args) {
@@ -202,7 +183,7 @@ void write(const TopkArgs& args, const Request& request, const Inputs& inputs, c
 
 void print_report(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {
   if (args.print.json) {
-    print_json(report_json(args, request, inputs, outcome));
+    fmt::print("{}\n", report_json(args, request, inputs, outcome));
   } else if (!args.print.quiet) {
     std::fflush(stdout);  // the table first, when both go to one place
     fmt::print(args.out == "-" ? stderr : stdout, "{}", report_text(args, request, inputs, outcome));
@@ -235,15 +216,13 @@ void run_topk(const TopkArgs& args, Interrupts& interrupts) {
 
 Command add_topk(CLI::App& root) {
   const auto args = std::make_shared<TopkArgs>();
-  CLI::App* app = root.add_subcommand("topk", kDescription);
-  app->footer(kFooter);
-  app->get_help_ptr()->group(kGroupOther);
-  add_input_options(*app, *args);
-  add_search_options(*app, *args);
-  add_result_options(*app, *args);
-  add_print_options(*app, args->print);
-  add_speed_options(*app, args->speed);
-  return {.app = app, .run = [args](Interrupts& interrupts) { run_topk(*args, interrupts); }};
+  Flags flags(root, "topk", kDescription, kFooter);
+  add_input_options(flags, *args);
+  add_search_options(flags, *args);
+  add_result_options(flags, *args);
+  add_print_options(flags, args->print);
+  add_speed_options(flags, args->speed);
+  return {.app = flags.app(), .run = [args](Interrupts& interrupts) { run_topk(*args, interrupts); }};
 }
 
 }  // namespace tessera::cli

@@ -65,8 +65,8 @@ struct Outcome {
 std::vector<std::string> find_warnings(const TopkArgs& args, const Request& request, const Inputs& inputs,
                                        const Report& report);
 
-/// The object of docs/cli.md.
-Json report_json(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome);
+/// The object of docs/cli.md, as text.
+std::string report_json(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome);
 /// The summary: a line a topic.
 std::string report_text(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome);
 

@@ -2,6 +2,7 @@
 #include "topk.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/info.hpp"
 
@@ -56,7 +57,7 @@ std::vector<std::string> find_warnings(const TopkArgs& args, const Request& requ
   return warnings;
 }
 
-Json report_json(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {
+std::string report_json(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {
   const Report& report = outcome.neighbours.report;
   Json json;
   json["command"] = "topk";
@@ -77,7 +78,7 @@ Json report_json(const TopkArgs& args, const Request& request, const Inputs& inp
   json["pruned_fraction"] = report.pruned_fraction;
   json["peak_rss_bytes"] = peak_rss_bytes();
   json["warnings"] = outcome.warnings;
-  return json;
+  return json_text(json);
 }
 
 std::string report_text(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {

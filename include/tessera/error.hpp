@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tessera/export.hpp"
+
 namespace tessera {
 
 /// What kind of thing went wrong; the command maps each kind to an exit code (docs/design.md).
@@ -20,7 +22,7 @@ enum class ErrorCode : std::uint8_t {
 };
 
 /// The one exception type of the library. The message names the thing, the value seen and the value wanted.
-class Error : public std::runtime_error {
+class TESSERA_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }

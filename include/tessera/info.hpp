@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/export.hpp"
+
 namespace tessera {
 
 /// The library's version, "major.minor.patch".
-std::string version();
+TESSERA_API std::string version();
 
 /// What this build and this machine offer: optional parts found at configure time, instruction sets, threads.
 struct BuildInfo {
@@ -18,6 +20,6 @@ struct BuildInfo {
   std::string isa;                                               // the one that runs
   int threads = 0;                                               // cores the process may use
 };
-BuildInfo build_info();
+TESSERA_API BuildInfo build_info();
 
 }  // namespace tessera

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tessera/progress.hpp"
 #include "tessera/result.hpp"
 #include "tessera/rows.hpp"
 
@@ -13,7 +17,7 @@ namespace tessera {
 
 /// How to read a file of rows.
 struct ReadOptions {
-  std::string format;       ///< "" : by the suffix; else "npy", "fbin", "fvecs", "idx", ...
+  std::string format{};     ///< "" : by the suffix; else "npy", "h5", "fbin", "fvecs", "idx", ...
   Index first_row = 0;      ///< rows [first_row, last_row) only; ids stay the file's row numbers
   Index last_row = -1;      ///< -1: to the end
 };
@@ -45,20 +49,54 @@ class RowFile {
 
 /// How to write neighbour lists.
 struct WriteOptions {
-  std::string format;            ///< "" : by the suffix; else "npz", "ibin", "npy", "csv", "ivecs"
-  bool ids_int32 = false;        ///< int32 ids in npz and npy; Error{invalid_argument} when an id does not fit
+  std::string format{};          ///< "" : by the suffix; else "npz", "h5", "ibin", "npy", "csv", "ivecs"
+  bool ids_int32 = false;        ///< int32 ids in npz, h5 and npy; Error{invalid_argument} when an id does not fit
   bool overwrite = false;        ///< else an existing file is Error{invalid_argument}
 };
 
 /// Writes neighbour lists: to a temporary name in the same folder, then renamed, so that no half file is ever seen.
-/// npz: ids, distances [nq, k]; npy: ids; ibin: big-ann ground truth (u32 nq, u32 k, i32 ids, f32 distances); csv.
+/// npz: ids, distances [nq, k]; h5: neighbors, distances (ann-benchmarks); npy: ids; ibin: big-ann ground truth (u32 nq,
+/// u32 k, i32 ids, f32 distances); csv.
 void write_neighbours(const std::string& path, const Neighbours& neighbours, const WriteOptions& options = {});
 
-/// Throws what write_neighbours() would throw for this path before a long computation is spent on it.
+/// Throws what write_neighbours() would throw for this path before a long computation is spent on it:
+/// Error{unsupported} for a format whose library this build lacks.
 void check_writable(const std::string& path, const WriteOptions& options = {});
+
+/// How to write rows.
+struct RowWriteOptions {
+  std::string format{};         ///< "" : by the suffix; else "npy", "fbin", "u8bin", "fvecs", "csv", ...
+  std::optional<DType> dtype{}; ///< empty: what the format holds, else the rows' own; float32 when they are normalized
+  bool normalize = false;       ///< every row is divided by its L2 norm, in double; zero rows stay zero
+  bool lossy = false;           ///< a float may be rounded to a narrower one; never to an integer, never to inf
+  bool overwrite = false;       ///< else an existing file is Error{invalid_argument}
+  ProgressFunction progress{};  ///< phase "write", counted in rows
+  std::stop_token stop{};       ///< Error{cancelled} soon after a stop is requested; nothing is left behind
+};
+
+/// What write_rows() did.
+struct RowsWritten {
+  std::string format;
+  DType dtype = DType::f32;
+  Index zero_rows = 0;       ///< rows without a direction, left zero (normalize)
+  std::int64_t rounded = 0;  ///< elements rounded (lossy)
+};
+
+/// Writes rows, converted, without holding a second copy of them; whole or not at all, as write_neighbours().
+///
+/// rows     [n, d], any type, strides and byte order; n and d within what the format's header can say.
+/// returns  the type that was chosen, and what was changed.
+/// throws   Error{malformed_input}: a value that the type does not hold exactly, naming row (the file's own number),
+///          column, value and a type that does; a row that is not finite, under normalize.
+///          Error{invalid_argument}: a type or shape that the format has no place for; an existing file.
+RowsWritten write_rows(const std::string& path, const RowSet& rows, const RowWriteOptions& options = {});
+
+/// Throws what write_rows() would throw for this path whatever the rows.
+void check_rows_writable(const std::string& path, const RowWriteOptions& options = {});
 
 /// Suffixes read and written, for help texts.
 std::vector<std::string> readable_formats();
-std::vector<std::string> writable_formats();
+std::vector<std::string> writable_formats();      ///< of neighbour lists
+std::vector<std::string> writable_row_formats();  ///< of rows
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tessera/export.hpp"
 #include "tessera/options.hpp"
 #include "tessera/result.hpp"
 #include "tessera/rows.hpp"
@@ -20,14 +21,14 @@ namespace tessera {
 /// cost     O(nq*nb*d) worst case; O(nb*d) floats for the packed base, within options.memory.
 /// throws   Error: invalid_argument (dimension mismatch, k < 1), malformed_input (non-finite rows),
 ///          out_of_memory, cancelled.
-Neighbours knn(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options = {});
+TESSERA_API Neighbours knn(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options = {});
 
 /// A base prepared once and searched many times, as FAISS's add() is paid once.
 ///
 /// The base's memory must outlive the object: survivors are recomputed from it.
 /// options.metric, nan, screen, tile, threads, memory and backend are fixed here; search() takes the rest.
 /// search() may be called from several threads at once.
-class PreparedBase {
+class TESSERA_API PreparedBase {
  public:
   explicit PreparedBase(const RowSet& base, const KnnOptions& options = {});
   PreparedBase(PreparedBase&&) noexcept;

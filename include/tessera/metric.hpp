@@ -11,6 +11,7 @@ namespace tessera {
 /// The distances Tessera knows. Canonical values are defined in docs/numerics.md.
 enum class Metric : std::uint8_t {
 #define TESSERA_METRIC(id, aliases) id,
+#include "tessera/export.hpp"
 #include "tessera/metrics.def"
 #undef TESSERA_METRIC
 };
@@ -20,10 +21,10 @@ struct MetricSpec {
   Metric metric = Metric::l2;
 };
 
-std::string_view name_of(Metric metric) noexcept;
+TESSERA_API std::string_view name_of(Metric metric) noexcept;
 /// Accepts the names and aliases of docs/cli.md ("euclidean", "ip", "chebyshev", ...).
-std::optional<Metric> parse_metric(std::string_view name) noexcept;
+TESSERA_API std::optional<Metric> parse_metric(std::string_view name) noexcept;
 /// "l2 sqeuclidean inner_product ...", for messages.
-std::string metric_names();
+TESSERA_API std::string metric_names();
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "tessera/export.hpp"
 #include "tessera/metric.hpp"
 #include "tessera/progress.hpp"
 #include "tessera/rows.hpp"
@@ -36,12 +37,12 @@ enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, doubl
 enum class Schedule : std::uint8_t { automatic, by_query, by_base };
 
 /// Names as the command spells them ("auto", "fp32", "fp32-dot", "double", "by-query", ...).
-std::string_view name_of(Screen screen) noexcept;
-std::optional<Screen> parse_screen(std::string_view name) noexcept;
-std::string_view name_of(Schedule schedule) noexcept;
-std::optional<Schedule> parse_schedule(std::string_view name) noexcept;
-std::string_view name_of(SelfMode mode) noexcept;
-std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept;
+TESSERA_API std::string_view name_of(Screen screen) noexcept;
+TESSERA_API std::optional<Screen> parse_screen(std::string_view name) noexcept;
+TESSERA_API std::string_view name_of(Schedule schedule) noexcept;
+TESSERA_API std::optional<Schedule> parse_schedule(std::string_view name) noexcept;
+TESSERA_API std::string_view name_of(SelfMode mode) noexcept;
+TESSERA_API std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept;
 
 /// Options of knn(). Everything under "speed only" leaves every output bit alone.
 struct KnnOptions {

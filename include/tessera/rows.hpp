@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "tessera/export.hpp"
+
 namespace tessera {
 
 /// Counts and numbers rows and columns; 64-bit everywhere.
@@ -15,10 +17,10 @@ using Index = std::int64_t;
 enum class DType : std::uint8_t { f64, f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64 };
 inline constexpr int kDTypeCount = 12;
 
-std::size_t size_of(DType dtype) noexcept;                            ///< bytes of one element
-std::string_view name_of(DType dtype) noexcept;                       ///< "float32", "uint8", ... (numpy's names)
-std::optional<DType> parse_dtype(std::string_view name) noexcept;     ///< accepts numpy's names and f32, u8, ...
-bool is_integer(DType dtype) noexcept;
+TESSERA_API std::size_t size_of(DType dtype) noexcept;                            ///< bytes of one element
+TESSERA_API std::string_view name_of(DType dtype) noexcept;                       ///< "float32", "uint8", ... (numpy's names)
+TESSERA_API std::optional<DType> parse_dtype(std::string_view name) noexcept;     ///< accepts numpy's names and f32, u8, ...
+TESSERA_API bool is_integer(DType dtype) noexcept;
 
 /// A set of n row vectors of d elements, somewhere in the caller's memory. Never owns.
 ///
@@ -41,7 +43,7 @@ struct RowSet {
 };
 
 /// Views contiguous rows (C order): data [rows, cols].
-RowSet dense(const void* data, DType dtype, Index rows, Index cols) noexcept;
+TESSERA_API RowSet dense(const void* data, DType dtype, Index rows, Index cols) noexcept;
 
 inline RowSet dense(const double* p, Index rows, Index cols) noexcept { return dense(p, DType::f64, rows, cols); }
 inline RowSet dense(const float* p, Index rows, Index cols) noexcept { return dense(p, DType::f32, rows, cols); }
@@ -49,6 +51,6 @@ inline RowSet dense(const std::int8_t* p, Index rows, Index cols) noexcept { ret
 inline RowSet dense(const std::uint8_t* p, Index rows, Index cols) noexcept { return dense(p, DType::u8, rows, cols); }
 
 /// Rows [first, last) of `rows`, ids kept. Throws Error{invalid_argument} when the range leaves the set.
-RowSet slice(const RowSet& rows, Index first, Index last);
+TESSERA_API RowSet slice(const RowSet& rows, Index first, Index last);
 
 }  // namespace tessera

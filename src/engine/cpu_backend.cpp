@@ -13,18 +13,18 @@ namespace {
 
 class CpuPreparedBase final : public core::PreparedBaseBackend {
  public:
-  CpuPreparedBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, const core::BasePlan& plan)
+  CpuPreparedBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, const core::BasePlan& plan, core::Executor& executor)
       : kernels_(kernels), problem_(problem), plan_(plan), traits_(metrics::traits_of(problem.metric.metric)) {
-    if (plan.screen == Screen::double_precision) return;
     const prepare::RowReader reader(kernels, problem.base, traits_.unit_rows);
+    special_ = prepare::find_special_rows(reader, problem_.nan, "base", executor);
+    if (plan.screen == Screen::double_precision) return;
     narrowing_ = std::make_unique<prepare::Narrowing>(
         prepare::choose_narrowing(reader, traits_, plan.screen == Screen::fp32_dot, problem.bound_inflation));
   }
 
   std::unique_ptr<core::PreparedSegment> segment(core::Range rows, core::Executor& executor) override {
     const prepare::RowReader reader(kernels_, slice(problem_.base, rows.first, rows.last), traits_.unit_rows);
-    return prepare::pack_panels(reader, prepare::find_special_rows(reader, problem_.nan, "base", executor), narrowing_.get(),
-                                plan_.tile_cols, executor);
+    return prepare::pack_panels(reader, prepare::special_within(special_, rows), narrowing_.get(), plan_.tile_cols, executor);
   }
 
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
@@ -43,6 +43,7 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
   core::BaseProblem problem_;
   core::BasePlan plan_;
   const metrics::MetricTraits& traits_;
+  core::SpecialRows special_;  // of the whole base
   std::unique_ptr<prepare::Narrowing> narrowing_;  // null: double screen
 };
 
@@ -54,8 +55,9 @@ class CpuBackend final : public core::Backend {
   core::DeviceInfo device() const override {
     return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols};
   }
-  std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan, core::Executor&) override {
-    return std::make_unique<CpuPreparedBase>(kernels_, problem, plan);
+  std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
+                                                     core::Executor& executor) override {
+    return std::make_unique<CpuPreparedBase>(kernels_, problem, plan, executor);
   }
 
  private:

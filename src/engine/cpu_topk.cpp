@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cpu_refiner.hpp"
 #include "metrics/bound.hpp"
 #include "select/row_state.hpp"
 
@@ -28,44 +29,6 @@ template <class T>
 AlignedBuffer<T> buffer(Index size) {
   return AlignedBuffer<T>(static_cast<std::size_t>(size));
 }
-
-/// Computes canonical keys of one query row against base rows of the segment.
-class CpuRefiner final : public select::Refiner {
- public:
-  explicit CpuRefiner(const CpuTopkInputs& in)
-      : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
-        sum_(in.kernels.canonical[static_cast<int>(in.traits.canonical)]), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
-        z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
-        base_row_(buffer<double>(reader_.padded())) {}
-
-  void set_query(const double* row) noexcept { query_ = row; }
-
-  void keys(std::span<const Pending> pairs, Candidate* out) override {
-    for (const Pending& p : pairs) *out++ = {key(p.position), panels_.id_at(p.position)};
-    refined_ += std::ssize(pairs);
-  }
-  float z_above(double key) const noexcept override { return metrics::float_up(traits_.z_of_key(key) * z_scale_); }
-  float widest(float z) const noexcept override { return z >= z_cap_ ? kInfinity : z; }
-
-  double key(Index position) noexcept {
-    reader_.read(panels_.row_at(position), base_row_.data());
-    return traits_.key(sum_(query_, base_row_.data(), reader_.padded()));
-  }
-  double key_to_itself() noexcept { return traits_.key(sum_(query_, query_, reader_.padded())); }
-
-  std::int64_t refined() const noexcept { return refined_; }
-
- private:
-  const metrics::MetricTraits& traits_;
-  const prepare::Panels& panels_;
-  prepare::RowReader reader_;
-  kernels::CanonicalKernel sum_;
-  double z_scale_;
-  float z_cap_;
-  AlignedBuffer<double> base_row_;
-  const double* query_ = nullptr;
-  std::int64_t refined_ = 0;
-};
 
 /// What kind of answer a query gets.
 enum class RowKind : std::uint8_t { searched, skipped, zero };
@@ -98,7 +61,7 @@ class CpuTopkWorker final : public core::TopkWorker {
         thresholds_(buffer<float>(in.kernels.panel_rows)), uppers_(buffer<float>(std::max(capacity_.k + capacity_.pending, kMostSeedGroups * in.kernels.panel_cols))),
         refined_(buffer<Candidate>(capacity_.k + capacity_.pending)),
         scratch_{{uppers_.data(), uppers_.size()}, {refined_.data(), refined_.size()}} {
-    if (in.narrowing == nullptr) columns_ = buffer<double>(in.panels.tile_cols * padded_);
+    if (in.narrowing == nullptr) columns_ = buffer<double>(kDoubleCols * padded_);
   }
 
   void begin(Range rows, const Candidate* carry, bool lead) override {
@@ -140,6 +103,7 @@ class CpuTopkWorker final : public core::TopkWorker {
  private:
   // A kernel call ends when a list might not take another panel; three panels keep the first, dense calls short.
   static constexpr Index kHitPanels = 3;
+  static constexpr Index kDoubleCols = 64;  // base rows that the double screen converts at a time
   // Seeding: minima wanted for each neighbour, panels behind each minimum, and where a long list makes it not worth while. Measured.
   static constexpr Index kMinimaPerNeighbour = 3;
   static constexpr Index kSeedPanels = 24;
@@ -308,9 +272,12 @@ class CpuTopkWorker final : public core::TopkWorker {
 
   void screen_in_double(Range cols) {
     const prepare::RowReader base(in_.kernels, in_.panels.rows, in_.traits.unit_rows);
-    for (Index c = cols.first; c < cols.last; ++c) base.read(in_.panels.row_at(c), columns_.data() + (c - cols.first) * padded_);
-    for (Index r = 0; r < count_; ++r) {
-      if (rows_[static_cast<std::size_t>(r)].kind == RowKind::searched) screen_row_in_double(r, cols);
+    for (Range part{cols.first, cols.first}; part.first < cols.last; part.first = part.last) {
+      part.last = std::min(cols.last, part.first + kDoubleCols);
+      for (Index c = part.first; c < part.last; ++c) base.read(in_.panels.row_at(c), columns_.data() + (c - part.first) * padded_);
+      for (Index r = 0; r < count_; ++r) {
+        if (rows_[static_cast<std::size_t>(r)].kind == RowKind::searched) screen_row_in_double(r, part);
+      }
     }
   }
 
@@ -351,7 +318,7 @@ class CpuTopkWorker final : public core::TopkWorker {
   AlignedBuffer<float> thresholds_;       // [panel_rows]
   AlignedBuffer<float> uppers_;
   AlignedBuffer<Candidate> refined_;
-  AlignedBuffer<double> columns_;         // [tile_cols, padded]; double screen
+  AlignedBuffer<double> columns_;         // [kDoubleCols, padded]; double screen
   select::Scratch scratch_;
   std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;

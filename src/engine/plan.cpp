@@ -36,29 +36,34 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
                          bool whole) {
   core::BasePlan plan;
   plan.screen = choose_screen(d, traits, wishes.screen);
-  // Half of L2 holds the tile; the other half is for query panels and row states.
-  const Index row_bytes = d * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
-  const Index fitting = device.l2_bytes / 2 / row_bytes;
-  const Index tile = wishes.tile > 0 ? wishes.tile : std::min(fitting, kMostTileCols);
-  plan.tile_cols = std::min(round_up(std::max<Index>(tile, 1), device.panel_cols), kLargestSegment);
+  const Index width = device.panel_cols;
 
-  const std::uint64_t per_row = std::max<std::uint64_t>(1, prepare::panel_bytes(device.panel_cols, d, device.panel_cols, plan.screen) /
-                                                              static_cast<std::uint64_t>(device.panel_cols));
-  const std::uint64_t budget = wishes.memory - wishes.memory / 4;  // a quarter is left for lists and workers
-  const Index affordable = static_cast<Index>(std::min<std::uint64_t>(budget / per_row, static_cast<std::uint64_t>(kLargestSegment)));
+  // What the budget holds, in whole panels; a quarter of it is left for lists and workers.
+  const std::uint64_t budget = wishes.memory - wishes.memory / 4;
+  const std::uint64_t panel = std::max<std::uint64_t>(1, prepare::panel_bytes(width, d, width, plan.screen));
+  const auto affordable_panels = static_cast<Index>(std::min<std::uint64_t>(budget / panel, static_cast<std::uint64_t>(kLargestSegment / width)));
+  const Index affordable = affordable_panels * width;
   if (whole && affordable < n) {
     support::fail(ErrorCode::out_of_memory,
                   "preparing {} rows of {} columns takes {} bytes, {} are allowed: raise the memory budget, or search without "
                   "preparing (the base is then streamed)",
-                  n, d, per_row * static_cast<std::uint64_t>(n), budget);
+                  n, d, prepare::panel_bytes(n, d, width, plan.screen), budget);
   }
-  if (affordable < plan.tile_cols && affordable < n) {
-    support::fail(ErrorCode::out_of_memory, "the memory budget of {} bytes cannot hold one tile of {} rows of {} columns: raise it or use a smaller tile",
-                  wishes.memory, plan.tile_cols, d);
+  if (affordable == 0) {
+    support::fail(ErrorCode::out_of_memory, "the memory budget of {} bytes cannot hold {} rows of {} columns, the fewest that are worked on at once: raise it",
+                  wishes.memory, width, d);
   }
-  plan.segments = std::max<Index>(1, divide_up(n, std::max<Index>(affordable, 1)));
-  plan.segment_rows = round_up(divide_up(n, plan.segments), plan.tile_cols);
-  plan.segments = std::max<Index>(1, divide_up(n, std::max<Index>(plan.segment_rows, 1)));
+
+  // Half of L2 holds the tile; the other half is for the query panel at work and for row states.
+  const Index row_bytes = d * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
+  const Index wish = wishes.tile > 0 ? wishes.tile : std::min(device.l2_bytes / 2 / row_bytes, kMostTileCols);
+  const Index tile = round_up(std::clamp<Index>(wish, 1, std::max<Index>(n, 1)), width);
+  plan.tile_cols = std::min(tile, affordable);
+
+  const Index most = affordable / plan.tile_cols * plan.tile_cols;  // tiles never cross segments
+  plan.segments = std::max<Index>(1, divide_up(n, most));
+  plan.segment_rows = std::max(plan.tile_cols, round_up(divide_up(n, plan.segments), plan.tile_cols));
+  plan.segments = std::max<Index>(1, divide_up(n, plan.segment_rows));
   return plan;
 }
 
@@ -66,8 +71,9 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
                              const Wishes& wishes) {
   core::QueryPlan plan;
   const Index unit = device.panel_rows;
-  // Packed queries take a quarter of L2, row states (16 bytes a list entry, 12 a pending pair) an eighth of the budget.
-  const Index by_cache = device.l2_bytes / 4 / (d * static_cast<Index>(sizeof(float)));
+  // Every base tile comes from memory once for each query tile, so query tiles are large: packed, up to L2's size (each panel is
+  // read once a tile, in order). Row states (16 bytes a list entry, 12 a pending pair) take an eighth of the budget.
+  const Index by_cache = device.l2_bytes / (d * static_cast<Index>(sizeof(float)));
   const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + 2 * 12) + 4096;
   const auto by_memory = static_cast<Index>(std::min<std::uint64_t>(
       wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(kMostTileRows)));

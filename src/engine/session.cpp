@@ -80,52 +80,79 @@ void describe(Report& report, const core::Backend& backend, const BasePlan& base
 /// Lists longer than the base would only carry padding; the sink adds it.
 Index list_length(Index k, const RowSet& base) noexcept { return std::max<Index>(1, std::min(k, base.rows)); }
 
-void add(Report& report, const core::WorkCounts& counts) {
-  report.survivors += counts.survivors;
-  report.refined += counts.refined;
-}
+/// One set of queries on its way through the segments of a base.
+class Search {
+ public:
+  Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const BasePlan& base_plan, const core::QueryPlan& plan,
+         core::QueryProblem problem, NeighboursSink& sink, core::Executor& executor, Control& control)
+      : prepared_(prepared), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
+        control_(control) {
+    describe(sink.report(), backend, base_plan, plan, executor.threads());
+  }
+
+  void through(const core::PreparedSegment& segment, Index base_rows) {
+    const core::WorkCounts counts =
+        run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
+    first_ = false;
+    Report& report = sink_.report();
+    report.survivors += counts.survivors;
+    report.refined += counts.refined;
+    report.pairs += pairs(base_rows);
+    segment.describe(report);
+  }
+
+  double pairs(Index base_rows) const noexcept { return static_cast<double>(problem_.queries.rows) * static_cast<double>(base_rows); }
+  Neighbours take() { return sink_.take(problem_); }
+
+ private:
+  const core::PreparedBaseBackend& prepared_;
+  const BasePlan& base_plan_;
+  const core::QueryPlan& plan_;
+  core::QueryProblem problem_;
+  NeighboursSink& sink_;
+  core::Executor& executor_;
+  Control& control_;
+  bool first_ = true;
+};
 
 }  // namespace
 
 Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options, double bound_inflation) {
+  const Stopwatch total;
   const Wishes wishes = wishes_of(options);
   check_result_size(queries.rows, k, wishes);
   const auto executor = make_executor(options.threads);
   const auto backend = make_backend(options.backend, executor->threads());
   const auto& traits = metrics::traits_of(options.metric.metric);
+  const Index list_k = list_length(k, base);
   const BasePlan base_plan = plan_base(base.rows, base.cols, traits, backend->device(), wishes, false);
-  const core::QueryPlan query_plan = plan_queries(queries.rows, base.rows, base.cols, list_length(k, base), base_plan, backend->device(), wishes);
+  const core::QueryPlan query_plan = plan_queries(queries.rows, base.rows, base.cols, list_k, base_plan, backend->device(), wishes);
 
   Control control(options.progress, options.stop);
-  const Stopwatch preparing;
   control.begin_phase("prepare", static_cast<double>(queries.rows + 2 * base.rows));
-  ControlledExecutor query_checks(*executor, control, static_cast<double>(queries.rows));
-  const core::QueryProblem problem = queries_of(queries, list_length(k, base), options, query_checks);
-  const auto prepared = backend->prepare(problem_of(base, options, bound_inflation), base_plan, *executor);
+  ControlledExecutor looker(*executor, control, static_cast<double>(base.rows));
+  const auto prepared = backend->prepare(problem_of(base, options, bound_inflation), base_plan, looker);
+  ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
+  NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
+  Search search(*backend, *prepared, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, *executor, control);
 
-  NeighboursSink sink(queries.rows, k, problem.k, traits, options.distances, base_plan.segments > 1);
-  Report& report = sink.report();
-  describe(report, *backend, base_plan, query_plan, executor->threads());
-  double seconds_prepare = preparing.seconds();
+  double seconds_search = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
-    const Stopwatch packing;
-    if (s > 0) control.begin_phase("prepare", static_cast<double>(2 * base.rows));
     const Range rows = segment_rows(base_plan, base.rows, s);
+    if (s > 0) control.begin_phase("prepare", static_cast<double>(rows.size()));
     ControlledExecutor packer(*executor, control, static_cast<double>(rows.size()));
     const auto segment = prepared->segment(rows, packer);
     control.end_phase();
-    seconds_prepare += packing.seconds();
 
     const Stopwatch searching;
-    control.begin_phase("search", static_cast<double>(queries.rows) * static_cast<double>(rows.size()));
-    add(report, run_topk(*prepared, *segment, problem, base_plan, query_plan, s > 0 ? sink.carry() : nullptr, sink, *executor, control));
+    control.begin_phase("search", search.pairs(rows.size()));
+    search.through(*segment, rows.size());
     control.end_phase();
-    report.seconds_search += searching.seconds();
-    segment->describe(report);
-    report.pairs += static_cast<double>(queries.rows) * static_cast<double>(rows.size());
+    seconds_search += searching.seconds();
   }
-  report.seconds_prepare = seconds_prepare;
-  return sink.take(problem);
+  sink.report().seconds_search = seconds_search;
+  sink.report().seconds_prepare = total.seconds() - seconds_search;
+  return search.take();
 }
 
 WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base) {
@@ -135,7 +162,8 @@ WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base
   plan_ = plan_base(base.rows, base.cols, metrics::traits_of(options.metric.metric), backend_->device(), wishes_of(options), true);
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(2 * base.rows));
-  prepared_ = backend_->prepare(problem_of(base, options, 1), plan_, *executor_);
+  ControlledExecutor looker(*executor_, control, static_cast<double>(base.rows));
+  prepared_ = backend_->prepare(problem_of(base, options, 1), plan_, looker);
   for (Index s = 0; s < plan_.segments; ++s) {
     const Range rows = segment_rows(plan_, base.rows, s);
     ControlledExecutor packer(*executor_, control, static_cast<double>(rows.size()));
@@ -146,25 +174,22 @@ WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base
 }
 
 Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& options) const {
+  const Stopwatch watch;
   const Wishes wishes = wishes_of(options);
   check_result_size(queries.rows, k, wishes);
   const auto& traits = metrics::traits_of(options.metric.metric);
-  const Index list = list_length(k, base_);
-  const core::QueryPlan plan = plan_queries(queries.rows, base_.rows, base_.cols, list, plan_, backend_->device(), wishes);
+  const Index list_k = list_length(k, base_);
+  const core::QueryPlan plan = plan_queries(queries.rows, base_.rows, base_.cols, list_k, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
-  const Stopwatch watch;
-  control.begin_phase("search", static_cast<double>(queries.rows) * static_cast<double>(base_.rows));
-  const core::QueryProblem problem = queries_of(queries, list, options, *executor_);
-  NeighboursSink sink(queries.rows, k, list, traits, options.distances, segments_.size() > 1);
-  describe(sink.report(), *backend_, plan_, plan, executor_->threads());
+  NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
+  Search search(*backend_, *prepared_, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, *executor_, control);
+  control.begin_phase("search", search.pairs(base_.rows));
   for (std::size_t s = 0; s < segments_.size(); ++s) {
-    add(sink.report(), run_topk(*prepared_, *segments_[s], problem, plan_, plan, s > 0 ? sink.carry() : nullptr, sink, *executor_, control));
-    segments_[s]->describe(sink.report());
+    search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());
   }
   control.end_phase();
   sink.report().seconds_search = watch.seconds();
-  sink.report().pairs = static_cast<double>(queries.rows) * static_cast<double>(base_.rows);
-  return sink.take(problem);
+  return search.take();
 }
 
 }  // namespace tessera::engine

@@ -7,6 +7,9 @@
 #include "support/float_env.hpp"
 
 #if TESSERA_HAVE_TBB
+#include <optional>
+
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #else
@@ -26,7 +29,9 @@ using Body = std::function<void(Index, int)>;
 
 class TbbExecutor final : public core::Executor {
  public:
-  explicit TbbExecutor(int threads) : threads_(threads), arena_(threads) {}
+  explicit TbbExecutor(int threads) : threads_(threads), arena_(threads) {
+    if (threads > support::usable_cores()) more_than_cores_.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  }
   int threads() const noexcept override { return threads_; }
 
   void run(Index tasks, const Body& body) override {
@@ -42,7 +47,10 @@ class TbbExecutor final : public core::Executor {
   }
 
  private:
+  using Control = tbb::global_control;
+
   int threads_;
+  std::optional<Control> more_than_cores_;  // TBB would refuse them otherwise, and say so on stderr
   tbb::task_arena arena_;
 };
 using DefaultExecutor = TbbExecutor;

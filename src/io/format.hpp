@@ -22,12 +22,14 @@ struct Format {
   bool container = false;                         // takes FILE:NAME
 };
 
-std::span<const Format> npy_formats() noexcept;    // npy.cpp
-std::span<const Format> npz_formats() noexcept;    // npz.cpp
-std::span<const Format> xbin_formats() noexcept;   // xbin.cpp
-std::span<const Format> xvecs_formats() noexcept;  // xvecs.cpp
-std::span<const Format> idx_formats() noexcept;    // idx.cpp
-std::span<const Format> text_formats() noexcept;   // text.cpp
+std::span<const Format> npy_formats() noexcept;          // npy.cpp
+std::span<const Format> npz_formats() noexcept;          // npz.cpp
+std::span<const Format> h5_formats() noexcept;           // h5.cpp
+std::span<const Format> safetensors_formats() noexcept;  // safetensors.cpp
+std::span<const Format> xbin_formats() noexcept;         // xbin.cpp
+std::span<const Format> xvecs_formats() noexcept;        // xvecs.cpp
+std::span<const Format> idx_formats() noexcept;          // idx.cpp
+std::span<const Format> text_formats() noexcept;         // text.cpp
 
 /// All of them, in the order help texts show.
 std::vector<const Format*> all_formats();

@@ -55,8 +55,7 @@ std::string promise_and_fact(const Input& input, const Layout& layout, const Siz
   } else if (sizes.whole == 0) {
     next = "0 whole rows; fetch or write it again";
   } else {
-    next =
-        fmt::format("{} whole rows; fetch it again, or read only those (--base-rows 0:{})", sizes.whole, sizes.whole);
+    next = fmt::format("{} whole rows; fetch it again, or read only the row range 0:{}", sizes.whole, sizes.whole);
   }
   fail(ErrorCode::malformed_input, "'{}' is truncated: {}: {}{}", input.name, promise_and_fact(input, layout, sizes),
        next, guess.text);
@@ -76,15 +75,20 @@ void check_size(const Input& input, const Layout& layout, const Sizes& sizes) {
 
 }  // namespace
 
-RowSet take_range(const Input& input, RowSet all) {
-  const Index last = input.last_row < 0 ? all.rows : input.last_row;
-  if (input.first_row < 0 || input.last_row < -1 || last > all.rows || input.first_row > last) {
+RowRange range_of(const Input& input, Index rows) {
+  const Index last = input.last_row < 0 ? rows : input.last_row;
+  if (input.first_row < 0 || input.last_row < -1 || last > rows || input.first_row > last) {
     fail(ErrorCode::invalid_argument, "'{}': rows {}:{} asked for, the file has {}; give A:B with 0 <= A <= B <= {}",
-         input.name, input.first_row, last, all.rows, all.rows);
+         input.name, input.first_row, last, rows, rows);
   }
-  all.data = all.row(input.first_row);
-  all.rows = last - input.first_row;
-  all.first_id = input.first_row;
+  return {input.first_row, last};
+}
+
+RowSet take_range(const Input& input, RowSet all) {
+  const RowRange range = range_of(input, all.rows);
+  all.data = all.row(range.first);
+  all.rows = range.last - range.first;
+  all.first_id = range.first;
   return all;
 }
 

@@ -25,6 +25,15 @@ struct Layout {
 /// throws   Error{malformed_input}: truncated, too long, d = 0; Error{invalid_argument}: the range leaves the file.
 Decoded view_rows(const Input& input, const Layout& layout);
 
+struct RowRange {
+  Index first = 0;
+  Index last = 0;
+};
+
+/// The range asked for out of `rows` rows.
+/// throws   Error{invalid_argument}: it leaves the file.
+RowRange range_of(const Input& input, Index rows);
+
 /// The rows asked for out of all rows of a file, with first_id set.
 RowSet take_range(const Input& input, RowSet all);
 

@@ -14,14 +14,15 @@ using namespace std::string_view_literals;
 struct Magic {
   std::string_view start;
   std::string_view what;
+  std::string_view format = {};  // the one that starts so: no news about a file of this format
 };
 
 // First bytes of files that are often saved or renamed under another suffix.
 constexpr Magic kMagics[] = {
-    {"\x93NUMPY"sv, "a numpy .npy array"},
-    {"PK\x03\x04"sv, "a ZIP archive (.npz)"},
+    {"\x93NUMPY"sv, "a numpy .npy array", "npy"},
+    {"PK\x03\x04"sv, "a ZIP archive (.npz)", "npz"},
     {"\x1f\x8b"sv, "gzip-compressed data (.gz)"},
-    {"\x89HDF\r\n"sv, "an HDF5 file (.h5)"},
+    {"\x89HDF\r\n"sv, "an HDF5 file (.h5)", "h5"},
     {"version https://git-lfs"sv, "a Git LFS pointer, not the file (run: git lfs pull)"},
     {"<!DOCTYPE"sv, "a web page, perhaps a failed download"},
     {"<html"sv, "a web page, perhaps a failed download"},
@@ -50,7 +51,7 @@ bool fits_bin(Bytes bytes, std::uint64_t item) {
 
 Guess guess_bin(Bytes bytes, std::string_view format) {
   if (fits_bin(bytes, 8) && format != "u64bin") {
-    return {"; it looks like ground truth (ids, then distances): use it as --truth", false};
+    return {"; it looks like ground truth (ids, then distances), which is no set of rows", false};
   }
   if (fits_bin(bytes, 4) && format != "fbin" && format != "ibin") return {"; its size fits .fbin or .ibin", false};
   if (fits_bin(bytes, 2) && format != "f16bin") return {"; its size fits .f16bin", false};
@@ -62,6 +63,7 @@ Guess guess_bin(Bytes bytes, std::string_view format) {
 
 Guess looks_like(Bytes bytes, std::string_view format) {
   for (const Magic& magic : kMagics) {
+    if (magic.format == format && !format.empty()) continue;
     if (as_text(bytes).starts_with(magic.start)) return {fmt::format("; it looks like {}", magic.what), true};
   }
   if (fits_vecs(bytes, 4) && format != "fvecs" && format != "ivecs") {

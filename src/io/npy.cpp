@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/npy.hpp"
 
+#include "io/container.hpp"
 #include "io/format.hpp"
 #include "io/layout.hpp"
 #include "io/npy_header.hpp"

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 #include "io/looks_like.hpp"
 #include "io/python_dict.hpp"
 #include "support/fail.hpp"
@@ -127,10 +125,6 @@ NpyType npy_type(const std::string& descr, const std::string& name) {
   }
   if (descr.front() == '>') return {row->dtype, std::endian::big};
   return {row->dtype, descr.front() == '<' ? std::endian::little : std::endian::native};
-}
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 }  // namespace tessera::io

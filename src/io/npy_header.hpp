@@ -37,7 +37,4 @@ struct NpyType {
 /// throws   Error{unsupported} with the reason: objects, structures, complex, strings, ...
 NpyType npy_type(const std::string& descr, const std::string& name);
 
-/// "(3, 4)", as Python writes it.
-std::string shape_text(const std::vector<std::uint64_t>& shape);
-
 }  // namespace tessera::io

@@ -71,12 +71,12 @@ const Format& choose_format(std::string_view file, Bytes bytes, const std::strin
 }
 
 /// True when `bytes` are gzip data around the content. Of the formats without a suffix or magic of their own, raw
-/// vectors may start with any bytes, so their magic alone proves nothing.
+/// vectors may start with any bytes, so their magic alone proves nothing; and a safetensors file may by chance.
 bool is_packed(std::string_view file, Bytes bytes, const std::string& asked) {
   if (!has_gzip_magic(bytes)) return false;
   if (lower(file).ends_with(".gz")) return true;
   const Format* format = asked.empty() ? find_by_suffix(file) : find_by_name(asked);
-  return format == nullptr || format->sniff != nullptr;
+  return format == nullptr || (format->sniff != nullptr && !format->sniff(bytes));
 }
 
 /// Unpacks `bytes` in place when they are gzip data.

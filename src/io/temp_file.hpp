@@ -23,6 +23,7 @@ class TempFile final : public ByteSink {
   void write_at(std::uint64_t offset, Bytes bytes);  ///< replaces bytes that were appended before
   std::uint64_t size() const noexcept { return written_ + buffer_.size(); }
   const std::string& path() const noexcept { return path_; }  ///< the temporary name
+  const std::string& target() const noexcept { return target_; }
 
   /// Flushes to the disk, then renames to the target. Replaces an existing target only with `overwrite`.
   void commit(bool overwrite);

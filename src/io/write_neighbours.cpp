@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Here: the choice of a writer and every check before it writes. Not here: any format.
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <limits>
 
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/format.hpp"
+#include "io/output_path.hpp"
 #include "io/writer.hpp"
 #include "support/fail.hpp"
 
@@ -22,14 +19,20 @@ using support::fail;
 
 // The one list of formats written.
 constexpr const Writer& (*kWriters[])() noexcept = {
-    io::npz_writer, io::npy_writer, io::ibin_writer, io::ivecs_writer, io::csv_writer,
+    io::npz_writer, io::h5_writer, io::npy_writer, io::ibin_writer, io::ivecs_writer, io::csv_writer,
 };
 
-const Writer& choose_writer(const std::string& path, const std::string& asked) {
+bool has_suffix(const std::string& lower_path, const Writer& writer) {
+  return lower_path.ends_with(writer.suffix) ||
+         (!writer.other_suffix.empty() && lower_path.ends_with(writer.other_suffix));
+}
+
+/// The writer, of this build or not.
+const Writer& find_writer(const std::string& path, const std::string& asked) {
   const std::string name = io::lower(path);
   for (const auto get : kWriters) {
     const Writer& writer = get();
-    if (asked.empty() ? name.ends_with(writer.suffix) : asked == writer.name) return writer;
+    if (asked.empty() ? has_suffix(name, writer) : asked == writer.name) return writer;
   }
   if (!asked.empty()) {
     fail(ErrorCode::invalid_argument, "'{}' is not a format neighbour lists are written in; wanted one of {}", asked,
@@ -39,26 +42,13 @@ const Writer& choose_writer(const std::string& path, const std::string& asked) {
        fmt::join(writable_formats(), ", "));
 }
 
-void check_folder(const std::string& path) {
-  const std::string folder = io::folder_of(path);
-  struct stat info{};
-  if (::stat(folder.c_str(), &info) != 0) {
-    fail(ErrorCode::io, "cannot write '{}': folder '{}': {}", path, folder, std::strerror(errno));
+const Writer& choose_writer(const std::string& path, const std::string& asked) {
+  const Writer& writer = find_writer(path, asked);
+  if (writer.missing != nullptr) {
+    fail(ErrorCode::unsupported, "'{}': this build has no {}, so {} files are not written; wanted one of {}", path,
+         writer.missing, writer.suffix, fmt::join(writable_formats(), ", "));
   }
-  if (!S_ISDIR(info.st_mode)) fail(ErrorCode::io, "cannot write '{}': '{}' is not a folder", path, folder);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    fail(ErrorCode::io, "cannot write '{}': folder '{}': {}", path, folder, std::strerror(errno));
-  }
-}
-
-void check_target(const std::string& path, bool overwrite) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0) return;
-  // Renaming over a device or a folder would destroy it, or fail after all the work.
-  if (!S_ISREG(info.st_mode)) {
-    fail(ErrorCode::invalid_argument, "'{}' exists and is not a regular file; choose another output", path);
-  }
-  if (!overwrite) fail(ErrorCode::invalid_argument, "'{}' exists; use --force to overwrite it, or another name", path);
+  return writer;
 }
 
 void check_shape(const std::string& path, const Neighbours& neighbours, const Writer& writer) {
@@ -78,7 +68,7 @@ void check_int32(const std::string& path, const Neighbours& neighbours) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t id : neighbours.ids) {
     if (id >= kMin && id <= kMax) continue;
-    fail(ErrorCode::invalid_argument, "'{}': id {} does not fit int32 (at most {}); write .npz with --ids int64", path,
+    fail(ErrorCode::invalid_argument, "'{}': id {} does not fit int32 (at most {}); write .npz with int64 ids", path,
          id, kMax);
   }
 }
@@ -87,8 +77,7 @@ void check_int32(const std::string& path, const Neighbours& neighbours) {
 
 void check_writable(const std::string& path, const WriteOptions& options) {
   choose_writer(path, options.format);
-  check_folder(path);
-  check_target(path, options.overwrite);
+  io::check_output_path(path, options.overwrite);
 }
 
 void write_neighbours(const std::string& path, const Neighbours& neighbours, const WriteOptions& options) {
@@ -103,7 +92,9 @@ void write_neighbours(const std::string& path, const Neighbours& neighbours, con
 
 std::vector<std::string> writable_formats() {
   std::vector<std::string> names;
-  for (const auto get : kWriters) names.emplace_back(get().suffix);
+  for (const auto get : kWriters) {
+    if (get().missing == nullptr) names.emplace_back(get().suffix);
+  }
   return names;
 }
 

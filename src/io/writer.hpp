@@ -15,12 +15,15 @@ namespace tessera::io {
 struct Writer {
   std::string_view name;    // what WriteOptions::format says
   std::string_view suffix;  // lower case, with the dot
-  bool int32_only = false;  // the format has no 64-bit ids
-  bool distances = true;    // false: ids only
+  std::string_view other_suffix = {};
+  const char* missing = nullptr;  // the library this build lacks for it
+  bool int32_only = false;        // the format has no 64-bit ids
+  bool distances = true;          // false: ids only
   void (*write)(TempFile& out, const Neighbours& neighbours, const WriteOptions& options) = nullptr;
 };
 
 const Writer& npz_writer() noexcept;    // write_npz.cpp
+const Writer& h5_writer() noexcept;     // write_h5.cpp
 const Writer& npy_writer() noexcept;    // write_npy.cpp
 const Writer& ibin_writer() noexcept;   // write_ibin.cpp
 const Writer& ivecs_writer() noexcept;  // write_ivecs.cpp

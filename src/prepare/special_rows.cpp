@@ -83,6 +83,15 @@ void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::str
 
 }  // namespace
 
+core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows) {
+  auto within = [&](const std::vector<Index>& sorted) {
+    std::vector<Index> part(std::ranges::lower_bound(sorted, rows.first), std::ranges::lower_bound(sorted, rows.last));
+    for (Index& row : part) row -= rows.first;
+    return part;
+  };
+  return {within(all.skipped), within(all.zero)};
+}
+
 core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor) {
   if (!needs_scan(reader)) return {};
   Findings all;

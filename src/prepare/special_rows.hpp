@@ -17,4 +17,7 @@ namespace tessera::prepare {
 /// throws   Error{malformed_input}: the first non-finite row and their count, a float64 beyond 2^500, an integer beyond 2^53.
 core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor);
 
+/// Those within a range of rows, numbered from its first.
+core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows);
+
 }  // namespace tessera::prepare

@@ -23,7 +23,7 @@ except ImportError:
     sys.exit(77)
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "topk.json"
-COMMANDS = ["topk", "info"]
+COMMANDS = ["topk", "info", "convert"]
 SEED = 20240607
 TESSERA = ""  # set by main()
 
@@ -612,6 +612,99 @@ class Info(CliTest):
         self.npy("x.npy", np.arange(200.0).reshape(100, 2))
         info = self.info("x.npy", "--rows", "10:20")
         self.assertEqual((info["rows"], info["file_rows"], info["value_min"]), (10, 100, 20))
+
+
+class Convert(CliTest):
+    def convert(self, *args, expect=0):
+        return self.run_tessera("convert", *args, expect=expect)
+
+    def fvecs(self, name, array):
+        heads = np.full((len(array), 1), array.shape[1], "<i4").view("<f4")
+        (self.dir / name).write_bytes(np.hstack([heads, array.astype("<f4")]).tobytes())
+        return name
+
+    def test_every_format_holds_the_same_rows(self):
+        rows = np.random.default_rng(SEED).integers(0, 128, (7, 5))
+        self.npy("in.npy", rows, "f8")
+        for suffix in ["npy", "fbin", "u8bin", "i8bin", "f16bin", "hbin", "ibin", "u64bin", "fvecs", "ivecs", "bvecs", "csv"]:
+            with self.subTest(suffix):
+                self.convert("in.npy", f"out.{suffix}")
+                self.convert(f"out.{suffix}", "back.npy", "--dtype", "int64", "--force")
+                np.testing.assert_array_equal(np.load(self.dir / "back.npy"), rows)
+
+    def test_fvecs_to_npy_is_exact_and_mappable(self):
+        rows = np.random.default_rng(SEED).normal(size=(40, 9)).astype("f4")
+        self.convert(self.fvecs("base.fvecs", rows), "base.npy")
+        back = np.load(self.dir / "base.npy", mmap_mode="r")
+        self.assertEqual(back.dtype, np.float32)
+        np.testing.assert_array_equal(back, rows)
+
+    def test_a_slice_is_taken(self):
+        self.npy("in.npy", np.arange(20).reshape(10, 2), "i4")
+        self.convert("in.npy", "out.ivecs", "--rows", "3:6")
+        raw = np.fromfile(self.dir / "out.ivecs", "<i4").reshape(3, 3)
+        self.assertEqual(raw.tolist(), [[2, 6, 7], [2, 8, 9], [2, 10, 11]])
+
+    def test_a_value_that_does_not_survive_exits_3_and_is_named(self):
+        self.npy("in.npy", [[1, 2], [3, 0.5]], "f4")
+        error = self.convert("in.npy", "out.u8bin", expect=3).stderr
+        for text in ["row 1", "column 1", "0.5", "uint8", "float32"]:
+            self.assertIn(text, error)
+        self.assertFalse((self.dir / "out.u8bin").exists())
+        self.assertEqual(os.listdir(self.dir), ["in.npy"])
+
+    def test_rounding_needs_lossy_and_is_numpys(self):
+        rng = np.random.default_rng(SEED)
+        values = (rng.normal(size=(300, 20)) * 10.0 ** rng.integers(-9, 5, (300, 20))).clip(-65504, 65504)
+        self.npy("in.npy", values, "f8")
+        self.assertIn("--lossy", self.convert("in.npy", "out.npy", "--dtype", "float16", expect=3).stderr)
+        for dtype in ["float16", "float32"]:
+            report = json.loads(self.convert("in.npy", "out.npy", "--dtype", dtype, "--lossy", "--force", "--json").stdout)
+            np.testing.assert_array_equal(np.load(self.dir / "out.npy"), values.astype(dtype))
+            self.assertEqual(report["rounded"], int((values.astype(dtype).astype("f8") != values).sum()))
+
+    def test_lossy_never_makes_integers_or_infinities(self):
+        self.npy("in.npy", [[1e39, 0.5]], "f8")
+        self.assertIn("1e+39", self.convert("in.npy", "out.fbin", "--lossy", expect=3).stderr)
+        self.npy("in.npy", [[0.5]], "f8")
+        self.convert("in.npy", "out.u8bin", "--lossy", expect=3)
+
+    def test_rows_are_normalized_in_double(self):
+        rows = np.random.default_rng(SEED).normal(size=(50, 17)).astype("f4")
+        rows[3] = 0
+        self.npy("in.npy", rows)
+        report = json.loads(self.convert("in.npy", "unit.npy", "--normalize", "--json").stdout)
+        self.assertEqual((report["zero_rows"], report["output"]["dtype"]), (1, "float32"))
+        with np.errstate(invalid="ignore"):
+            wanted = np.nan_to_num(rows.astype("f8") / np.linalg.norm(rows.astype("f8"), axis=1, keepdims=True))
+        np.testing.assert_allclose(np.load(self.dir / "unit.npy"), wanted, rtol=1e-7)
+        self.assertIn("float type", self.convert("in.npy", "out.u8bin", "--normalize", expect=2).stderr)
+
+    def test_usage_errors(self):
+        self.npy("in.npy", [[1.0]])
+        for args, says in [(("in.npy",), "OUT"), (("in.npy", "out.xyz"), ".u8bin"), (("in.npy", "in.npy", "--force"), "input"),
+                           (("in.npy", "out.npy", "--dtype", "float7"), "float16"),
+                           (("in.npy", "out.fbin", "--dtype", "int8"), "float32"), (("in.npy", "out.npy", "--rows", "3"), "A:B")]:
+            with self.subTest(args):
+                self.assertIn(says, self.convert(*args, expect=2).stderr)
+
+    def test_an_existing_output_is_kept_without_force(self):
+        self.npy("in.npy", [[1.0]])
+        (self.dir / "out.fbin").write_bytes(b"precious")
+        self.convert("in.npy", "out.fbin", expect=2)
+        self.assertEqual((self.dir / "out.fbin").read_bytes(), b"precious")
+        self.convert("in.npy", "out.fbin", "--force")
+
+    def test_what_is_printed(self):
+        self.npy("in.npy", np.arange(6).reshape(3, 2))
+        text = self.convert("in.npy", "a.fbin").stdout
+        self.assertIn("3 x 2 float32 (fbin)  a.fbin", text)
+        self.assertEqual(self.convert("in.npy", "b.fbin", "-q").stdout, "")
+        report = json.loads(self.convert("in.npy", "c.fbin", "--json").stdout)
+        for key in ["command", "version", "input", "output", "normalized", "zero_rows", "rounded", "seconds",
+                    "peak_rss_bytes"]:
+            self.assertIn(key, report)
+        self.assertEqual(report["output"]["bytes"], (self.dir / "c.fbin").stat().st_size)
 
 
 def number(value):

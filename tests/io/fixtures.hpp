@@ -83,6 +83,13 @@ inline std::string npy(const std::string& dict, const std::string& data, int maj
   return out + dict + data;
 }
 
+/// A .safetensors file around the header text as it is.
+inline std::string safetensors(const std::string& json, const std::string& data) {
+  std::string out;
+  put(out, static_cast<std::uint64_t>(json.size()));
+  return out + json + data;
+}
+
 /// Element (i, j) of a set whose type is T.
 template <class T>
 T element(const RowSet& rows, Index i, Index j) {

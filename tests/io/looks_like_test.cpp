@@ -25,6 +25,8 @@ TEST(LooksLike, SaysNothingWithoutAReason) {
 }
 
 TEST(LooksLike, NeverNamesTheFormatAlreadyRuledOut) {
+  EXPECT_EQ(guess("\x93NUMPY\x01", "npy"), "");
+  EXPECT_EQ(guess("PK\x03\x04", "npz"), "");
   const std::string fbin = bytes_of<std::uint32_t>({1, 2}) + std::string(8, 'x');
   EXPECT_EQ(guess(fbin, "fbin"), "");
   EXPECT_CONTAINS(guess(fbin, "fvecs"), ".fbin");

@@ -3,7 +3,8 @@
 """Writes files with numpy and Python, reads them with rows_dump, and reads what lists_write wrote.
 
 usage: make_and_check.py ROWS_DUMP LISTS_WRITE
-numpy and the standard library judge; exit status 77 (skipped) when numpy is missing.
+numpy, h5py, safetensors and the standard library judge. Without numpy the exit status is 77 (skipped); without one of
+the others its checks are skipped and named.
 """
 
 import gzip
@@ -19,6 +20,16 @@ try:
 except ImportError:
     print("skipped: numpy is missing")
     sys.exit(77)
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+try:
+    import ml_dtypes
+    import safetensors.numpy
+except ImportError:
+    safetensors = None
 
 ROWS_DUMP, LISTS_WRITE = sys.argv[1:3]
 NUMBERS = np.array([[0, 1, 2, 3, 5], [7, 11, 100, 101, 127], [3, 1, 4, 1, 5], [0, 0, 0, 0, 1]])
@@ -121,6 +132,73 @@ def check_npz(folder):
         expect(folder / "a.npz", array, "f4")
 
 
+def missing(library, path, words):
+    """True, and a line, when this build or this Python lacks what reading or judging the format takes."""
+    if library is None:
+        print(f"skipped: {words} (Python lacks the library)")
+        return True
+    if path is not None and "this build has no" in str(read(path)[1]):
+        print(f"skipped: {words} (built without the library)")
+        return True
+    return False
+
+
+def check_h5(folder):
+    if missing(h5py, None, "HDF5"):
+        return
+    path = folder / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["train"] = NUMBERS
+    if missing(h5py, path, "HDF5"):
+        return
+    for libver in ("earliest", ("earliest", "v110"), ("v110", "v110")):
+        for dtype in DTYPES:
+            for byte_order in "<>":
+                for values in (NUMBERS, special_values(dtype)):
+                    array = np.array(values, dtype=byte_order + dtype)
+                    with h5py.File(path, "w", libver=libver, userblock_size=512) as file:
+                        file.create_dataset("train", data=array)
+                        file.create_dataset("packed", data=array, chunks=(1, 2), compression="gzip", shuffle=True)
+                        file.create_dataset("growing", data=array, maxshape=(None, array.shape[1]), fletcher32=True)
+                    assert expect(path, array, dtype)[4] == "1", "not mapped"
+                    assert expect(f"{path}:packed", array, dtype)[4] == "0"
+                    expect(f"{path}:growing", array[1:2], dtype, "-", 1, 2)
+    with h5py.File(path, "w") as file:
+        file["flags"] = NUMBERS > 3
+        file["group/emb"] = NUMBERS.astype("f4")
+        file.create_dataset("lzf", data=NUMBERS, compression="lzf")
+        file["words"] = np.array([b"a", b"b"])
+        file["link"] = h5py.SoftLink("/group/emb")
+        file["tensor"] = np.zeros((2, 3, 4))
+        file.create_virtual_dataset("virtual", h5py.VirtualLayout(shape=(2, 2), dtype="f4"))
+    expect(f"{path}:flags", NUMBERS > 3, "i1")
+    expect(f"{path}:group/emb", NUMBERS, "f4")
+    expect(f"{path}:link", NUMBERS, "f4")
+    expect_error(f"{path}:words", "no plain numbers")
+    expect_error(f"{path}:tensor", "(2, 3, 4)")
+    expect_error(f"{path}:virtual", "in other files")
+    expect_error(f"{path}:lzf", "lzf", "h5repack")
+    expect_error(path, "group/emb float32 (4, 5)", "name one")
+    path.write_bytes(path.read_bytes()[:-8])
+    expect_error(f"{path}:flags", "truncated")
+
+
+def check_safetensors(folder):
+    if missing(safetensors, None, "safetensors"):
+        return
+    path = folder / "a.safetensors"
+    for dtype in [*DTYPES, "bfloat16"]:
+        numpy_type = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+        for values in (NUMBERS, special_values(dtype) if dtype != "bfloat16" else [[-0.0, 1e-40], [np.inf, 3e38]]):
+            array = np.array(values).astype(numpy_type)
+            safetensors.numpy.save_file({"emb": array, "bias": array[0].copy()}, path, metadata={"a": "b"})
+            assert expect(path, array, numpy_type)[4] == "1", "not mapped"
+            expect(f"{path}:bias", array[:1].T, numpy_type)
+            expect(f"{path}:emb", array[1:], numpy_type, "-", 1)
+    path.write_bytes(path.read_bytes()[:-1])
+    expect_error(path, "truncated")
+
+
 def check_raw(folder):
     n, d = NUMBERS.shape
     header = np.array([n, d], dtype="<u4").tobytes()
@@ -161,16 +239,32 @@ def check_text(folder):
         expect(folder / f"a.{suffix}", values, "f8")
 
 
+def write_lists(out, *arguments):
+    out.unlink(missing_ok=True)
+    subprocess.run([LISTS_WRITE, str(out), *map(str, arguments)], check=True)
+
+
+def check_h5_lists(folder, distance_type, id_type, want_ids):
+    if h5py is None or missing(h5py, folder / "none.h5", "writing HDF5"):
+        return
+    write_lists(folder / "out.h5", distance_type, id_type, *want_ids.shape)
+    with h5py.File(folder / "out.h5") as file:
+        assert sorted(file) == ["distances", "neighbors"]
+        assert file["neighbors"].dtype == id_type and np.array_equal(file["neighbors"][:], want_ids)
+        if len(want_ids) > 0:
+            assert file["distances"].dtype == distance_type
+        assert np.array_equal(file["distances"][:], np.arange(want_ids.size).reshape(want_ids.shape) / 8)
+
+
 def check_writers(folder):
     global checks
+    (folder / "none.h5").write_bytes(b"nothing")
     for rows, k in ((3, 4), (0, 4), (20001, 7)):
         for distance_type in ("float32", "float64"):
             for id_type in ("int64", "int32"):
                 want_ids = (7 * np.arange(rows * k) - 1).reshape(rows, k)
                 for suffix in ("npz", "npy", "ibin", "ivecs", "csv"):
-                    out = folder / f"out.{suffix}"
-                    out.unlink(missing_ok=True)
-                    subprocess.run([LISTS_WRITE, str(out), distance_type, id_type, str(rows), str(k)], check=True)
+                    write_lists(folder / f"out.{suffix}", distance_type, id_type, rows, k)
                 with np.load(folder / "out.npz") as archive:
                     assert archive["ids"].dtype == id_type and np.array_equal(archive["ids"], want_ids)
                     if rows > 0:
@@ -182,6 +276,7 @@ def check_writers(folder):
                 ids = np.load(folder / "out.npy", mmap_mode="r")
                 assert ids.dtype == id_type and np.array_equal(ids, want_ids)
                 check_raw_lists(folder, want_ids)
+                check_h5_lists(folder, distance_type, id_type, want_ids)
                 checks += 1
 
 
@@ -202,7 +297,8 @@ def check_raw_lists(folder, want_ids):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for check in (check_npy, check_npy_refusals, check_npz, check_raw, check_idx, check_text, check_writers):
+        for check in (check_npy, check_npy_refusals, check_npz, check_h5, check_safetensors, check_raw, check_idx, check_text,
+                      check_writers):
             check(folder)
             print(f"{check.__name__}: ok")
     print(f"{checks} checks")

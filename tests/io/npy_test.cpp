@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include "fixtures.hpp"
 
 namespace tessera::io::test {
@@ -141,10 +143,34 @@ TEST(Npy, SaysWhenFortranOrderIsTruncatedThatNoRowIsWhole) {
   EXPECT_CONTAINS(open_error(ErrorCode::malformed_input, bytes, "npy", range(0, 1)), "no row is whole");
 }
 
+TEST(Npy, ReadsThePrefixOfATruncatedFileThatItsMessageOffers) {
+  const std::string bytes = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}", kSix.substr(0, 20));
+  const std::string message = open_error(ErrorCode::malformed_input, bytes, "npy");
+  EXPECT_CONTAINS(message, "2 whole rows; fetch it again, or read only the row range 0:2");
+  EXPECT_FALSE(contains(message, "looks like")) << message;
+  EXPECT_EQ(elements<float>(open(bytes, range(0, 2)).rows()), (std::vector<float>{1, 2, 3, 4}));
+  open_error(ErrorCode::malformed_input, bytes, "npy", range(0, 3));
+}
+
 TEST(Npy, RefusesEveryPrefixOfAFile) {
   const std::string bytes = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}", kSix);
   for (std::size_t size = 0; size < bytes.size(); ++size)
     open_error(ErrorCode::malformed_input, bytes.substr(0, size), "npy");
+}
+
+TEST(Npy, CountsPastTwoToTheThirtyTwoBytesInBothOrders) {
+  const TempFolder folder;
+  constexpr std::int64_t kRows = (1LL << 31) + 3;
+  for (const std::string order : {"False", "True"}) {
+    const std::string head =
+        npy("{'descr': '|i1', 'fortran_order': " + order + ", 'shape': (" + std::to_string(kRows) + ", 2)}", "");
+    const std::string path = folder.write("big.npy", head);
+    if (::truncate(path.c_str(), static_cast<off_t>(head.size()) + 2 * kRows) != 0) GTEST_SKIP() << "no sparse files";
+    const RowFile file = RowFile::open(path);
+    EXPECT_EQ(file.rows().rows, kRows);
+    EXPECT_EQ(element<std::int8_t>(file.rows(), kRows - 1, 1), 0);
+    EXPECT_EQ(RowFile::open(path, range(kRows - 1)).rows().first_id, kRows - 1);
+  }
 }
 
 TEST(Npy, SaysWhatAFileWithoutTheMagicLooksLike) {

@@ -45,7 +45,8 @@ TEST(RowFile, ListsTheFormatsForAnUnknownSuffix) {
 
 TEST(RowFile, RefusesEmptyFilesAsMalformed) {
   const TempFolder folder;
-  for (const std::string name : {"a.npy", "a.npz", "a.fbin", "a.fvecs", "a.idx", "a.csv", "a"}) {
+  for (const std::string name :
+       {"a.npy", "a.npz", "a.fbin", "a.fvecs", "a.idx", "a.csv", "a.safetensors", "a.h5", "a"}) {
     EXPECT_CONTAINS(error_of(ErrorCode::malformed_input, [&] { RowFile::open(folder.write(name, "")); }), "is empty");
   }
 }

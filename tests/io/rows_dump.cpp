@@ -37,6 +37,14 @@ double half(std::uint16_t bits) {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
+/// bfloat16, by its definition: the upper half of a float32.
+double brain(std::uint16_t bits) {
+  const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return static_cast<double>(value);
+}
+
 double element(const tessera::RowSet& rows, Index i, Index j) {
   const std::byte* p = rows.row(i) + j * rows.col_stride;
   const bool swapped = rows.byte_swapped;
@@ -52,7 +60,7 @@ double element(const tessera::RowSet& rows, Index i, Index j) {
     case DType::u32: return load<std::uint32_t>(p, swapped);
     case DType::i64: return load<std::int64_t>(p, swapped);
     case DType::u64: return load<std::uint64_t>(p, swapped);
-    case DType::bf16: break;  // no file format here holds it
+    case DType::bf16: return brain(static_cast<std::uint16_t>(load<std::uint16_t>(p, swapped)));
   }
   return std::nan("");
 }

@@ -34,7 +34,7 @@ TEST(WriteNeighbours, RefusesAnExistingFileUntilForced) {
 
 TEST(WriteNeighbours, RefusesUnknownSuffixesListingTheKnown) {
   const TempFolder folder;
-  EXPECT_CONTAINS(error_of(ErrorCode::invalid_argument, [&] { check_writable(folder.path("a.png")); }), ".npz, .npy");
+  EXPECT_CONTAINS(error_of(ErrorCode::invalid_argument, [&] { check_writable(folder.path("a.png")); }), ".npy, .ibin");
   EXPECT_CONTAINS(
       error_of(ErrorCode::invalid_argument, [&] { check_writable(folder.path("a.npy"), {.format = "png"}); }), "'png'");
   write_neighbours(folder.path("a.png"), small_lists(), {.format = "npy"});

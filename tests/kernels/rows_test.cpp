@@ -106,10 +106,10 @@ TEST(Scan, FindsTheLargestAndWhatIsNotFinite) {
 
 TEST(Normalisation, HasTheOraclesBitsAtEveryScale) {
   std::mt19937_64 random(3);
-  for (const int exponent : {0, 1, -1, 500, -500, 333, -333, 1023, -1022, -1050, -1074}) {
+  for (const int exponent : {0, 1, -1, 500, -500, 333, -333, 1019, -1022, -1050, -1074}) {
     for (const Index d : {1, 3, 16, 40}) {
       Matrix m = make(Kind::normal, 1, d, random);
-      for (double& v : m.values) v = std::ldexp(v, exponent) / (exponent == 1023 ? 8 : 1);
+      for (double& v : m.values) v = std::ldexp(v, exponent);
       if (exponent == -1074) m.values[0] = 0x1p-1074;
       const std::vector<double> want = oracle::read_row(m.view(), 0, Metric::cosine);
       for (const std::string& isa : isas()) {

@@ -12,6 +12,7 @@
 #include <map>
 #include <random>
 
+#include "engine/plan.hpp"
 #include "metrics/screened_pairs.hpp"
 #include "metrics/traits.hpp"
 #include "support/data.hpp"
@@ -36,7 +37,7 @@ bool has_form(Metric metric, bool dot) { return dot ? metrics::traits_of(metric)
 TEST(FloatRounding, GoesOutwardByAFewUnitsAtMost) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 100000; ++i) {
-    const double value = std::ldexp(static_cast<double>(random()) * 0x1p-63 - 1, static_cast<int>(random() % 330) - 200);  // below 2^128
+    const double value = std::ldexp(static_cast<double>(random()) * 0x1p-63 - 1, static_cast<int>(random() % 320) - 194);  // below 2^126
     const float up = metrics::float_up(value);
     const float down = metrics::float_down(value);
     ASSERT_GE(static_cast<double>(up), value);
@@ -46,15 +47,17 @@ TEST(FloatRounding, GoesOutwardByAFewUnitsAtMost) {
   }
 }
 
-TEST(FloatRounding, LeavesWhatIsNotFinite) {
+TEST(FloatRounding, StopsAtTheLargestFloatWhereInfinityWouldBeOnTheWrongSide) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
   constexpr double kWide = std::numeric_limits<double>::infinity();
-  for (const auto round : {&metrics::float_up, &metrics::float_down}) {
-    EXPECT_EQ(round(kWide), kInfinity);
-    EXPECT_EQ(round(-kWide), -kInfinity);
-    EXPECT_TRUE(std::isnan(round(std::numeric_limits<double>::quiet_NaN())));
+  for (const double beyond : {1e39, 1e300, kWide}) {
+    EXPECT_EQ(metrics::float_up(beyond), kInfinity);
+    EXPECT_EQ(metrics::float_down(beyond), kLargest);
+    EXPECT_EQ(metrics::float_up(-beyond), -kLargest);
+    EXPECT_EQ(metrics::float_down(-beyond), -kInfinity);
   }
-  EXPECT_EQ(metrics::float_up(1e300), kInfinity);
-  EXPECT_EQ(metrics::float_down(-1e300), -kInfinity);
+  EXPECT_TRUE(std::isnan(metrics::float_up(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(metrics::float_down(std::numeric_limits<double>::quiet_NaN())));
 }
 
 TEST(PairBound, SaysNothingAboutScoresThatAreNotFinite) {
@@ -68,17 +71,18 @@ TEST(PairBound, SaysNothingAboutScoresThatAreNotFinite) {
   }
 }
 
-/// fp32 chains of this many terms have no gamma below 1 any more: nothing may be concluded from them.
-TEST(PairBound, DismissesNothingWhereTheChainIsTooLongForAnyBound) {
-  for (const Index d : {Index{1} << 24, (Index{1} << 24) + 16, Index{1} << 25, Index{1} << 30}) {
-    for (const BoundForm form : {BoundForm::dot_squared, BoundForm::dot_product, BoundForm::direct_root, BoundForm::direct_linear}) {
-      const PairBound bound(context_of(form, d), {.norm2 = 1, .norm = 1}, {.norm2 = 1, .norm = 1});
-      const double tau = form == BoundForm::dot_product ? -1 : 1;
-      const auto score = static_cast<float>(form == BoundForm::dot_squared ? tau - 1 : tau);  // what an exact kernel would return
-      EXPECT_FALSE(score > bound.threshold(tau)) << "d " << d << ", form " << static_cast<int>(form);
-      EXPECT_FALSE(bound.lower(score) > tau) << "d " << d << ", form " << static_cast<int>(form);
-      EXPECT_FALSE(bound.upper(score) < tau) << "d " << d << ", form " << static_cast<int>(form);
-    }
+/// The longest rows that are screened; from 2^24 terms on a chain has no bound, and gamma would change its sign.
+TEST(PairBound, StillBracketsTheLongestRowsThatAreScreened) {
+  const Index d = engine::kLargestScreenedCols;
+  ASSERT_LT(d, Index{1} << 23);
+  for (const BoundForm form : {BoundForm::dot_squared, BoundForm::dot_product, BoundForm::direct_root, BoundForm::direct_linear}) {
+    const PairBound bound(context_of(form, d), {.norm2 = 1, .norm = 1}, {.norm2 = 1, .norm = 1});
+    const double z = form == BoundForm::dot_product ? -1 : 1;
+    const auto score = static_cast<float>(form == BoundForm::dot_squared ? z - 1 : z);  // what an exact kernel would return
+    EXPECT_FALSE(score > bound.threshold(z)) << static_cast<int>(form);
+    EXPECT_LE(bound.lower(score), z) << static_cast<int>(form);
+    EXPECT_GE(bound.upper(score), z) << static_cast<int>(form);
+    EXPECT_TRUE(std::isfinite(bound.threshold(z))) << static_cast<int>(form);
   }
 }
 

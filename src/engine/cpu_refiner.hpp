@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include "engine/cpu_topk.hpp"
+#include "metrics/bound.hpp"
+#include "select/row_state.hpp"
+
+namespace tessera::engine {
+
+/// Computes canonical keys of one query row against base rows of the segment.
+class CpuRefiner final : public select::Refiner {
+ public:
+  explicit CpuRefiner(const CpuTopkInputs& in)
+      : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
+        sum_(in.kernels.canonical[static_cast<int>(in.traits.canonical)]), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
+        z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
+        base_row_(static_cast<std::size_t>(reader_.padded())) {}
+
+  void set_query(const double* row) noexcept { query_ = row; }
+
+  void keys(std::span<const select::Pending> pairs, core::Candidate* out) override {
+    for (const select::Pending& p : pairs) *out++ = {key(p.position), panels_.id_at(p.position)};
+    refined_ += std::ssize(pairs);
+  }
+  float z_above(double key) const noexcept override { return metrics::float_up(traits_.z_of_key(key) * z_scale_); }
+  float widest(float z) const noexcept override { return z >= z_cap_ ? std::numeric_limits<float>::infinity() : z; }
+
+  double key(Index position) noexcept {
+    reader_.read(panels_.row_at(position), base_row_.data());
+    return traits_.key(sum_(query_, base_row_.data(), reader_.padded()));
+  }
+  double key_to_itself() noexcept { return traits_.key(sum_(query_, query_, reader_.padded())); }
+
+  std::int64_t refined() const noexcept { return refined_; }
+
+ private:
+  const metrics::MetricTraits& traits_;
+  const prepare::Panels& panels_;
+  prepare::RowReader reader_;
+  kernels::CanonicalKernel sum_;
+  double z_scale_;
+  float z_cap_;
+  support::AlignedBuffer<double> base_row_;
+  const double* query_ = nullptr;
+  std::int64_t refined_ = 0;
+};
+
+}  // namespace tessera::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/h5_library.hpp"
+
+#include "io/container.hpp"
+
+namespace tessera::io {
+
+namespace {
+
+// Shared on purpose: libhdf5 has one state for the process.
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// Keeps the first description: walking upward, the stack starts with the cause.
+herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) noexcept {
+  auto& text = *static_cast<std::string*>(out);
+  if (text.empty() && error->desc != nullptr) text = printable(error->desc, 200);
+  return 0;
+}
+
+}  // namespace
+
+H5Session::H5Session() : lock_(library_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+H5Session::~H5Session() {
+  H5Eclear2(H5E_DEFAULT);
+  H5Eset_auto2(H5E_DEFAULT, print_, print_data_);
+}
+
+#if H5_VERSION_GE(1, 10, 7)
+H5Id h5_access_without_locks() {
+  H5Id access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_file_locking(access.get(), false, true);
+  return access;
+}
+#else
+H5Id h5_access_without_locks() { return H5Id(H5Pcreate(H5P_FILE_ACCESS)); }
+#endif
+
+std::string h5_reason() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  return text.empty() ? "libhdf5 gives no reason" : text;
+}
+
+}  // namespace tessera::io

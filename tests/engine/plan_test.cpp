@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "prepare/panels.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using engine::plan_base;
+using engine::plan_queries;
+using engine::Wishes;
+
+constexpr std::uint64_t kPlenty = std::uint64_t{8} << 30;
+const core::DeviceInfo kDevice{.threads = 4, .l2_bytes = 1 << 20, .panel_rows = 8, .panel_cols = 48};
+
+const metrics::MetricTraits& of(Metric metric) { return metrics::traits_of(metric); }
+
+template <class Call>
+ErrorCode code_of(Call call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode::internal;
+}
+
+TEST(BasePlan, ChoosesAScreenTheMetricHas) {
+  auto chosen = [](Metric metric, Index d, Screen wish) { return plan_base(1000, d, of(metric), kDevice, {.screen = wish, .memory = kPlenty}, false).screen; };
+  EXPECT_EQ(chosen(Metric::l2, engine::kDirectBelow - 1, Screen::automatic), Screen::fp32_direct);
+  EXPECT_EQ(chosen(Metric::l2, engine::kDirectBelow, Screen::automatic), Screen::fp32_dot);
+  EXPECT_EQ(chosen(Metric::l2, 3, Screen::fp32_dot), Screen::fp32_dot);
+  EXPECT_EQ(chosen(Metric::inner_product, 3, Screen::fp32), Screen::fp32_dot);
+  EXPECT_EQ(chosen(Metric::l1, 300, Screen::fp32), Screen::fp32_direct);
+  EXPECT_EQ(chosen(Metric::l1, 300, Screen::double_precision), Screen::double_precision);
+  EXPECT_EQ(code_of([&] { chosen(Metric::l1, 3, Screen::fp32_dot); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { chosen(Metric::inner_product, 3, Screen::fp32_direct); }), ErrorCode::unsupported);
+}
+
+TEST(BasePlan, ScreensNoRowsLongerThanTheBoundsAreProvenFor) {
+  const Index d = engine::kLargestScreenedCols;
+  EXPECT_EQ(plan_base(10, d, of(Metric::l2), kDevice, {.memory = kPlenty}, false).screen, Screen::fp32_dot);
+  EXPECT_EQ(plan_base(10, d + 1, of(Metric::l2), kDevice, {.memory = kPlenty}, false).screen, Screen::double_precision);
+}
+
+TEST(BasePlan, CoversTheBaseInWholeTiles) {
+  for (const Index n : {0, 1, 47, 48, 49, 1000, 100000}) {
+    for (const Index d : {1, 16, 100, 3000}) {
+      for (const Index tile : {0, 1, 48, 50, 96, 5000}) {
+        for (const std::uint64_t memory : {kPlenty, std::uint64_t{80} << 20}) {
+          const auto plan = plan_base(n, d, of(Metric::l2), kDevice, {.tile = tile, .memory = memory}, false);
+          ASSERT_GT(plan.tile_cols, 0);
+          ASSERT_EQ(plan.tile_cols % kDevice.panel_cols, 0);
+          ASSERT_GE(plan.tile_cols, std::min(tile, n)) << "a tile larger than the base is the base";
+          ASSERT_GE(plan.segments, 1);
+          ASSERT_GE(plan.segments * plan.segment_rows, n);
+          if (n > 0) {
+            ASSERT_EQ(plan.segment_rows % plan.tile_cols, 0);
+            ASSERT_LT((plan.segments - 1) * plan.segment_rows, n) << "the last segment is not empty";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BasePlan, KeepsSegmentsWithinTheBudget) {
+  for (const Index n : {400, 1000, 10000, 12345}) {
+    for (const Index d : {3, 16, 100}) {
+      for (std::uint64_t memory = 20000; memory < 4000000; memory += memory / 3) {
+        const Wishes wishes{.screen = Screen::fp32_direct, .tile = 48, .memory = memory};
+        core::BasePlan plan;
+        try {
+          plan = plan_base(n, d, of(Metric::l2), kDevice, wishes, false);
+        } catch (const Error& e) {
+          ASSERT_EQ(e.code(), ErrorCode::out_of_memory);
+          continue;
+        }
+        const Index rows = std::min(n, plan.segment_rows);
+        ASSERT_LE(prepare::panel_bytes(rows, d, kDevice.panel_cols, plan.screen), memory) << "n " << n << ", d " << d << ", " << plan.segments << " segments";
+      }
+    }
+  }
+}
+
+TEST(BasePlan, SaysThatATileDoesNotFit) {
+  EXPECT_EQ(code_of([] { plan_base(1000, 100, of(Metric::l2), kDevice, {.tile = 48, .memory = 10000}, false); }), ErrorCode::out_of_memory);
+}
+
+TEST(BasePlan, KeepsAPreparedBaseWholeOrRefuses) {
+  EXPECT_EQ(plan_base(1000, 100, of(Metric::l2), kDevice, {.tile = 48, .memory = 1000000}, true).segments, 1);
+  EXPECT_EQ(code_of([] { plan_base(1000, 100, of(Metric::l2), kDevice, {.tile = 48, .memory = 100000}, true); }), ErrorCode::out_of_memory);
+}
+
+TEST(QueryPlan, HasTilesOfWholePanelsAndSplitsOnlyByBase) {
+  for (const Index nq : {0, 1, 7, 8, 9, 100, 10000}) {
+    for (const Index nb : {0, 1, 100, 100000}) {
+      for (const Schedule schedule : {Schedule::automatic, Schedule::by_query, Schedule::by_base}) {
+        for (const int threads : {1, 4, 64}) {
+          core::DeviceInfo device = kDevice;
+          device.threads = threads;
+          const Wishes wishes{.schedule = schedule, .memory = kPlenty};
+          const auto base = plan_base(nb, 64, of(Metric::l2), device, wishes, false);
+          const auto plan = plan_queries(nq, nb, 64, 10, base, device, wishes);
+          ASSERT_GE(plan.tile_rows, 1);
+          ASSERT_LE(plan.tile_rows, std::max<Index>(nq, 1));
+          ASSERT_TRUE(plan.tile_rows % device.panel_rows == 0 || plan.tile_rows < device.panel_rows || plan.tile_rows == nq);
+          ASSERT_GE(plan.splits, 1);
+          ASSERT_NE(plan.schedule, Schedule::automatic);
+          if (schedule != Schedule::automatic) {
+            ASSERT_EQ(plan.schedule, schedule);
+          }
+          if (plan.schedule == Schedule::by_query) {
+            ASSERT_EQ(plan.splits, 1);
+          }
+          ASSERT_LE(plan.splits, std::max<Index>(1, (nb + base.tile_cols - 1) / base.tile_cols));
+        }
+      }
+    }
+  }
+}
+
+TEST(QueryPlan, SplitsTheBaseWhenQueriesAreTooFewForTheThreads) {
+  const auto base = plan_base(1000000, 64, of(Metric::l2), kDevice, {.memory = kPlenty}, false);
+  EXPECT_EQ(plan_queries(1, 1000000, 64, 10, base, kDevice, {.memory = kPlenty}).schedule, Schedule::by_base);
+  EXPECT_GE(plan_queries(1, 1000000, 64, 10, base, kDevice, {.memory = kPlenty}).splits, kDevice.threads);
+  EXPECT_EQ(plan_queries(100000, 1000000, 64, 10, base, kDevice, {.memory = kPlenty}).schedule, Schedule::by_query);
+  core::DeviceInfo one = kDevice;
+  one.threads = 1;
+  EXPECT_EQ(plan_queries(1, 1000000, 64, 10, base, one, {.memory = kPlenty}).schedule, Schedule::by_query);
+}
+
+}  // namespace
+}  // namespace tessera::testing
