@@ -150,6 +150,10 @@ bool same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(file_of(a), file_of(b), ignored);
 }
 
+bool same_array(const std::string& a, const std::string& b) {
+  return same_file(a, b) && a.substr(file_of(a).size()) == b.substr(file_of(b).size());
+}
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;

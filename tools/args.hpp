@@ -59,6 +59,8 @@ Metric parse_metric_flag(std::string_view text);
 std::string file_of(const std::string& path);
 /// Whether two paths, each "FILE" or "FILE:NAME", lead to the same existing file.
 bool same_file(const std::string& a, const std::string& b);
+/// Whether they lead to the same array, too, as far as their names tell.
+bool same_array(const std::string& a, const std::string& b);
 
 /// "a, b, c", for messages and help.
 std::string join(const std::vector<std::string>& words);

@@ -51,7 +51,7 @@ std::vector<std::string> find_warnings(const TopkArgs& args, const Request& requ
     warnings.push_back(fmt::format("k is {}, but there are only {} candidates: rows end in padding (id -1, {})",
                                    request.k, candidates, distance));
   }
-  if (!args.queries.empty() && same_file(args.base, args.queries)) {
+  if (!args.queries.empty() && same_array(args.base, args.queries)) {
     warnings.push_back("queries and base are one file, so rows find themselves: leave out --queries to exclude them");
   }
   return warnings;

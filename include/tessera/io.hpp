@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/export.hpp"
 #include "tessera/progress.hpp"
 #include "tessera/result.hpp"
 #include "tessera/rows.hpp"
@@ -23,7 +24,7 @@ struct ReadOptions {
 };
 
 /// An opened file of rows: memory-mapped where the layout allows, else read. Owns what rows() views.
-class RowFile {
+class TESSERA_API RowFile {
  public:
   /// Opens and validates. "FILE:NAME" picks an array inside a container.
   /// throws   Error{io} (no such file, permission, a directory), Error{malformed_input} (truncated, broken header,
@@ -55,13 +56,14 @@ struct WriteOptions {
 };
 
 /// Writes neighbour lists: to a temporary name in the same folder, then renamed, so that no half file is ever seen.
-/// npz: ids, distances [nq, k]; h5: neighbors, distances (ann-benchmarks); npy: ids; ibin: big-ann ground truth (u32 nq,
-/// u32 k, i32 ids, f32 distances); csv.
-void write_neighbours(const std::string& path, const Neighbours& neighbours, const WriteOptions& options = {});
+/// npz: ids, distances [nq, k]; h5: neighbors, distances (ann-benchmarks); npy and ivecs: ids; ibin: big-ann ground
+/// truth (u32 nq, u32 k, i32 ids, f32 distances); csv.
+TESSERA_API void write_neighbours(const std::string& path, const Neighbours& neighbours,
+                                  const WriteOptions& options = {});
 
 /// Throws what write_neighbours() would throw for this path before a long computation is spent on it:
 /// Error{unsupported} for a format whose library this build lacks.
-void check_writable(const std::string& path, const WriteOptions& options = {});
+TESSERA_API void check_writable(const std::string& path, const WriteOptions& options = {});
 
 /// How to write rows.
 struct RowWriteOptions {
@@ -89,14 +91,14 @@ struct RowsWritten {
 /// throws   Error{malformed_input}: a value that the type does not hold exactly, naming row (the file's own number),
 ///          column, value and a type that does; a row that is not finite, under normalize.
 ///          Error{invalid_argument}: a type or shape that the format has no place for; an existing file.
-RowsWritten write_rows(const std::string& path, const RowSet& rows, const RowWriteOptions& options = {});
+TESSERA_API RowsWritten write_rows(const std::string& path, const RowSet& rows, const RowWriteOptions& options = {});
 
 /// Throws what write_rows() would throw for this path whatever the rows.
-void check_rows_writable(const std::string& path, const RowWriteOptions& options = {});
+TESSERA_API void check_rows_writable(const std::string& path, const RowWriteOptions& options = {});
 
 /// Suffixes read and written, for help texts.
-std::vector<std::string> readable_formats();
-std::vector<std::string> writable_formats();      ///< of neighbour lists
-std::vector<std::string> writable_row_formats();  ///< of rows
+TESSERA_API std::vector<std::string> readable_formats();
+TESSERA_API std::vector<std::string> writable_formats();      ///< of neighbour lists
+TESSERA_API std::vector<std::string> writable_row_formats();  ///< of rows
 
 }  // namespace tessera

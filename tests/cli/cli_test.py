@@ -530,6 +530,34 @@ class OptionalInputs(CliTest):
     def test_a_compressed_idx_file(self):
         self.check("ZLIB", "images-idx3-ubyte.gz")
 
+    def test_neighbour_lists_as_hdf5(self):
+        self.random_files()
+        args = ["-b", "base.npy", "--queries", "queries.npy", "-k", 4]
+        build = json.loads(self.run_tessera("info", "--json").stdout)
+        if not build["features"].get("HDF5", "off").startswith("on"):
+            self.assertIn("no libhdf5", self.run_tessera("topk", *args, "-o", "nn.h5", expect=1).stderr)
+            return
+        ids, distances, _ = self.topk(*args)
+        self.run_tessera("topk", *args, "-o", "nn.h5")
+        self.run_tessera("convert", "nn.h5:neighbors", "ids.npy")
+        self.run_tessera("convert", "nn.h5:distances", "distances.npy")
+        np.testing.assert_array_equal(np.load(self.dir / "ids.npy"), ids)
+        np.testing.assert_array_equal(np.load(self.dir / "distances.npy"), distances)
+
+    def test_arrays_of_one_container_are_two_inputs(self):
+        base, queries = self.random_files()
+        entries = {"a": {"dtype": "F32", "shape": base.shape, "data_offsets": [0, base.nbytes]},
+                   "b": {"dtype": "F32", "shape": queries.shape,
+                         "data_offsets": [base.nbytes, base.nbytes + queries.nbytes]}}
+        head = json.dumps(entries).encode()
+        (self.dir / "box.safetensors").write_bytes(struct.pack("<Q", len(head)) + head + base.tobytes() + queries.tobytes())
+        wanted = self.topk("-b", "base.npy", "--queries", "queries.npy", "-k", 3)[2]
+        self.assertEqual(self.topk("-b", "box.safetensors:a", "--queries", "box.safetensors:b", "-k", 3)[2], wanted)
+        for other, warns in [("b", False), ("a", True)]:
+            report = json.loads(self.run_tessera("topk", "-b", "box.safetensors:a", "--queries",
+                                                 f"box.safetensors:{other}", "-k", 3, "--json").stdout)
+            self.assertEqual(any("one file" in warning for warning in report["warnings"]), warns)
+
 
 class Interrupted(CliTest):
     def interrupt(self, number):
