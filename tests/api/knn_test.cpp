@@ -166,5 +166,23 @@ TEST(BuildInfo, NamesVersionFeaturesAndInstructionSets) {
   EXPECT_GE(info.threads, 1);
 }
 
+// One column 2^90 times the spread of the others takes the screen's bounds past float's range: a bound of -inf would dismiss every pair.
+TEST(Knn, FindsNeighboursByInnerProductWhenBoundsLeaveTheRangeOfFloat) {
+  constexpr Index kManyRows = 4096;
+  constexpr Index kFewCols = 8;
+  std::vector<float> base(kManyRows * kFewCols);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const auto mixed = static_cast<std::uint32_t>(i) * 2654435761u;
+    base[i] = i % kFewCols == 0 ? 1e19f : 1e-8f * (static_cast<float>(mixed >> 8) / 8388608.0f - 1.0f);
+  }
+  const std::vector<float> query(kFewCols, 1e7f);
+  const RowSet queries = dense(query.data(), 1, kFewCols);
+  const RowSet rows = dense(base.data(), kManyRows, kFewCols);
+  const auto found = knn(queries, rows, 3, {.metric = {Metric::inner_product}});
+  const auto slow = knn(queries, rows, 3, {.metric = {Metric::inner_product}, .screen = Screen::double_precision});
+  EXPECT_EQ(found.ids, slow.ids);
+  EXPECT_GE(found.ids[0], 0);
+}
+
 }  // namespace
 }  // namespace tessera::testing
