@@ -19,7 +19,9 @@ struct Command {
 };
 
 Command add_topk(CLI::App& root);
+Command add_graph(CLI::App& root);
 Command add_info(CLI::App& root);
+Command add_recall(CLI::App& root);
 Command add_convert(CLI::App& root);
 
 }  // namespace tessera::cli

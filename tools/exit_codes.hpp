@@ -2,6 +2,8 @@
 // Here: what the command's exit status means. Not here: the messages that go with it.
 #pragma once
 
+#include <stdexcept>
+
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -14,6 +16,12 @@ enum ExitCode : int {
   kExitInput = 3,          ///< malformed input, or inputs that don't fit each other
   kExitGate = 4,           ///< a gate the user set was missed
   kExitInterrupted = 130   ///< 128 + SIGINT, as shells report it
+};
+
+/// Thrown when everything was done and reported, and a gate the user set was missed.
+class GateMissed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 constexpr ExitCode exit_code_of(ErrorCode code) noexcept {

@@ -33,11 +33,13 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  tessera topk -b base.fbin --queries q.fbin -k 10 -m l2 -o nn.npz\n"
     "  tessera topk -b points.npy -k 10 -o nn.npz       the base against itself\n"
+    "  tessera graph -b points.npy -k 15 -o graph.npz   its kNN graph, for SciPy and its kin\n"
+    "  tessera recall --truth gt.ibin --run hnsw.npz -k 10\n"
     "  tessera info base.fbin                           what a file holds\n"
     "  tessera convert base.fvecs base.npy              the same rows in another format\n"
     "\n"
     "Exit status: 0 done; 1 can't open, I/O, memory, unsupported in this build; 2 usage;\n"
-    "3 malformed or inconsistent input; 130 interrupted.\n"
+    "3 malformed or inconsistent input; 4 a gate was missed; 130 interrupted.\n"
     "`tessera COMMAND --help` explains each command.";
 
 /// "tessera topk" once a command was recognised, else "tessera".
@@ -98,6 +100,9 @@ int run(const CLI::App& root, const std::vector<Command>& commands) {
     chosen->run(interrupts);
     if (std::fflush(stdout) != 0) return report(kExitRuntime, "could not write to standard output");
     return kExitDone;
+  } catch (const GateMissed& missed) {
+    std::fflush(stdout);
+    return report(kExitGate, missed.what());
   } catch (const Error& error) {
     const int status = exit_code_of(error.code());
     if (status == kExitUsage) return report_usage(root, error.what());
@@ -116,7 +121,7 @@ int parse_and_run(int argc, const char* const* argv) {
   root.formatter(help_formatter());
   root.get_help_ptr()->group(kGroupOther);
   root.set_version_flag("--version", "tessera " + version(), "Print the version and exit")->group(kGroupOther);
-  const std::vector<Command> commands = {add_topk(root), add_info(root), add_convert(root)};
+  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_recall(root), add_info(root), add_convert(root)};
   root.require_subcommand(0, 1);
   try {
     root.parse(argc, argv);

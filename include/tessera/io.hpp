@@ -65,6 +65,22 @@ TESSERA_API void write_neighbours(const std::string& path, const Neighbours& nei
 /// Error{unsupported} for a format whose library this build lacks.
 TESSERA_API void check_writable(const std::string& path, const WriteOptions& options = {});
 
+/// Neighbour lists read back from a file.
+struct NeighbourLists {
+  Index rows = 0;                // nq
+  Index k = 0;                   // columns
+  std::vector<std::int64_t> ids;  // [rows, k]; negative: missing
+  std::vector<double> distances;  // [rows, k], or empty: the file has none
+};
+
+/// Reads what write_neighbours(), FAISS, DiskANN, ann-benchmarks and big-ann-benchmarks write.
+///
+/// path       .npz (ids, distances; or I, D), .h5 (neighbors, distances), .ibin and .bin (u32 nq, u32 k, ids, then distances
+///            or nothing), .npy, .ivecs, .csv; "FILE:NAME" for one array of ids.
+/// distances  a file of distances in the same shape (FAISS's D.npy); "": those of `path`, if it has any.
+/// throws     Error{malformed_input}: truncated, shapes that differ, floats or the bits of floats where ids are wanted.
+TESSERA_API NeighbourLists read_neighbours(const std::string& path, const std::string& distances = "");
+
 /// How to write rows.
 struct RowWriteOptions {
   std::string format{};         ///< "" : by the suffix; else "npy", "fbin", "u8bin", "fvecs", "csv", ...
@@ -95,6 +111,9 @@ TESSERA_API RowsWritten write_rows(const std::string& path, const RowSet& rows, 
 
 /// Throws what write_rows() would throw for this path whatever the rows.
 TESSERA_API void check_rows_writable(const std::string& path, const RowWriteOptions& options = {});
+
+/// Writes a report: whole or not at all, as write_neighbours().
+TESSERA_API void write_text(const std::string& path, std::string_view text, bool overwrite = false);
 
 /// Suffixes read and written, for help texts.
 TESSERA_API std::vector<std::string> readable_formats();

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "tessera/error.hpp"
+#include "tessera/graph.hpp"
 #include "tessera/info.hpp"
 #include "tessera/io.hpp"
 #include "tessera/knn.hpp"
 #include "tessera/metric.hpp"
 #include "tessera/options.hpp"
 #include "tessera/progress.hpp"
+#include "tessera/recall.hpp"
 #include "tessera/result.hpp"
 #include "tessera/rows.hpp"

@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include "io/bytes.hpp"
+#include "io/container.hpp"
 
 namespace tessera::io {
 
-std::string npy_header(std::string_view descr, Index rows, Index cols) {
+std::string npy_header(std::string_view descr, Index rows, Index cols) { return npy_header(descr, {rows, cols}); }
+
+std::string npy_header(std::string_view descr, const std::vector<Index>& shape) {
   constexpr std::size_t kStart = 10;  // magic, version, u16 length
   constexpr std::size_t kAlign = 64;  // numpy's ARRAY_ALIGN: a mapped array is then aligned
-  std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", descr, rows, cols);
+  std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr,
+                                 shape_text({shape.begin(), shape.end()}));
   dict.append(kAlign - (kStart + dict.size() + 1) % kAlign, ' ');
   dict.push_back('\n');
   std::string header("\x93NUMPY\x01\x00", 8);

@@ -3,13 +3,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/rows.hpp"
 
 namespace tessera::io {
 
-/// The header of a .npy array [rows, cols], C order, version 1.0. descr: "<f4". Padded so that data start at a multiple
-/// of 64.
+/// The header of a .npy array, C order, version 1.0. descr: "<f4"; shape {}: a single value. Padded so that data start at
+/// a multiple of 64.
+std::string npy_header(std::string_view descr, const std::vector<Index>& shape);
 std::string npy_header(std::string_view descr, Index rows, Index cols);
 
 }  // namespace tessera::io

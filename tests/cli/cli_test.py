@@ -23,7 +23,7 @@ except ImportError:
     sys.exit(77)
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "topk.json"
-COMMANDS = ["topk", "info", "convert"]
+COMMANDS = ["topk", "graph", "recall", "info", "convert"]
 SEED = 20240607
 TESSERA = ""  # set by main()
 
