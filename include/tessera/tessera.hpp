@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tessera/distances.hpp"
 #include "tessera/error.hpp"
 #include "tessera/graph.hpp"
 #include "tessera/info.hpp"

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/knn.hpp"
 
-#include <new>
-
+#include "api/guarded.hpp"
 #include "api/validate.hpp"
 #include "engine/session.hpp"
 #include "support/fail.hpp"
 
 namespace tessera {
 
-namespace {
-
-/// Running out of memory anywhere below is an Error like any other.
-template <class Call>
-auto guarded(Call call) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    support::fail(ErrorCode::out_of_memory, "out of memory: lower the memory budget, k, or the number of rows at a time");
-  }
-}
-
-}  // namespace
+using api::guarded;
 
 Neighbours knn(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options) {
   api::validate_base(base, options);

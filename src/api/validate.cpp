@@ -31,6 +31,34 @@ void validate_search(const RowSet& queries, const RowSet& base, Index k, const K
   if (options.threads < 0) fail(ErrorCode::invalid_argument, "threads is {}: wanted 0 (all usable cores) or more", options.threads);
 }
 
+void validate_matrix(const RowSet& x, const RowSet& y, const DistanceOptions& options) {
+  validate_rows(x, "base");
+  validate_rows(y, "cols");
+  if (x.cols != y.cols) {
+    fail(ErrorCode::invalid_argument, "the base has {} columns, the other set {}: wanted the same dimension", x.cols, y.cols);
+  }
+  if (options.dtype != DType::f32 && options.dtype != DType::f64 && options.dtype != DType::f16) {
+    fail(ErrorCode::invalid_argument, "values as {}: wanted float32, float16 or float64", name_of(options.dtype));
+  }
+  if (options.batches < 1 || x.rows % options.batches != 0 || y.rows % options.batches != 0) {
+    fail(ErrorCode::invalid_argument, "{} batches of {} and {} rows: wanted at least 1, and a divisor of both", options.batches, x.rows, y.rows);
+  }
+  const Index n = x.rows / options.batches;
+  if (!options.lengths.empty() && std::ssize(options.lengths) != options.batches) {
+    fail(ErrorCode::invalid_argument, "{} lengths for {} batches: wanted one a batch", options.lengths.size(), options.batches);
+  }
+  for (const Index length : options.lengths) {
+    if (length < 0 || length > n) fail(ErrorCode::invalid_argument, "a length is {}: wanted 0 to {}, the rows of a batch", length, n);
+  }
+  if (options.shards < 1 || options.shard < 0 || options.shard >= options.shards) {
+    fail(ErrorCode::invalid_argument, "shard {} of {}: wanted 0 to one less than their number", options.shard, options.shards);
+  }
+  if (options.tile_rows < 0 || options.tile_cols < 0) {
+    fail(ErrorCode::invalid_argument, "tiles of {} x {}: wanted 0 (chosen for you) or more", options.tile_rows, options.tile_cols);
+  }
+  if (options.threads < 0) fail(ErrorCode::invalid_argument, "threads is {}: wanted 0 (all usable cores) or more", options.threads);
+}
+
 void validate_same_preparation(const KnnOptions& prepared, const KnnOptions& search) {
   if (search.metric.metric != prepared.metric.metric) {
     fail(ErrorCode::invalid_argument, "the base was prepared for {}, the search asks for {}: prepare it again", name_of(prepared.metric.metric),

@@ -11,6 +11,7 @@
 #include "core/plan.hpp"
 #include "core/problem.hpp"
 #include "core/tile.hpp"
+#include "core/values.hpp"
 #include "tessera/result.hpp"
 #include "tessera/rows.hpp"
 
@@ -61,6 +62,8 @@ class Backend {
   virtual std::string isa() const = 0;
   virtual DeviceInfo device() const = 0;
   virtual std::unique_ptr<PreparedBaseBackend> prepare(const BaseProblem& problem, const BasePlan& plan, Executor& executor) = 0;
+  /// For a full matrix. Looks at sizes only; inspect() looks at the data.
+  virtual std::unique_ptr<PreparedValues> prepare_values(const ValuesProblem& problem) = 0;
 };
 
 /// Takes finished lists; called once for every query row, from any worker, rows apart.

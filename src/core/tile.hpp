@@ -15,7 +15,8 @@ struct Range {
 /// A rectangle of the distance matrix: query rows by columns of the prepared base.
 struct Tile {
   Range rows;
-  Range cols;  // positions among the packed base rows; first is a tile boundary of the plan
+  Range cols;  // top-K: positions among the packed base rows; first is a tile boundary of the plan. Values: columns
+  Index batch = 0;
 };
 
 }  // namespace tessera::core

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/cpu_topk.hpp"
+#include "engine/cpu_values.hpp"
 #include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
@@ -58,6 +59,9 @@ class CpuBackend final : public core::Backend {
   std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
                                                      core::Executor& executor) override {
     return std::make_unique<CpuPreparedBase>(kernels_, problem, plan, executor);
+  }
+  std::unique_ptr<core::PreparedValues> prepare_values(const core::ValuesProblem& problem) override {
+    return make_cpu_values(kernels_, problem);
   }
 
  private:

@@ -14,4 +14,17 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
                           const core::BasePlan& base_plan, const core::QueryPlan& plan, const core::Candidate* carry, core::ListSink& sink,
                           core::Executor& executor, Control& control);
 
+struct ValuesTotals {
+  Index tiles = 0;
+  Index skipped = 0;
+  double bytes = 0;
+  core::ValuesCounts counts;
+};
+
+/// Takes every wanted tile of one segment to the sink.
+/// units    row tiles, numbered through all batches, that this call (a shard) computes.
+/// batches, cols   what the segment prepared.
+ValuesTotals run_values(const core::PreparedValues& prepared, const core::ValuesSegment& segment, const core::ValuesPlan& plan, core::Range units,
+                        core::Range batches, core::Range cols, DistanceSink& sink, core::Executor& executor, Control& control);
+
 }  // namespace tessera::engine

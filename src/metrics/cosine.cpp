@@ -30,6 +30,7 @@ constinit const MetricTraits list::cosine = {
     .direct_element = Element::squared_difference,
     .has_direct = true,
     .dot = BoundForm::dot_squared,
-    .has_dot = true};
+    .has_dot = true,
+    .value = {.factor = 0.5, .cap = 2.0}};
 
 }  // namespace tessera::metrics

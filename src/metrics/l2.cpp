@@ -21,7 +21,8 @@ constexpr MetricTraits squared(Metric metric, double (*report)(double)) {
           .direct_element = Element::squared_difference,
           .has_direct = true,
           .dot = BoundForm::dot_squared,
-          .has_dot = true};
+          .has_dot = true,
+          .value = {.root = report != same}};
 }
 
 double root(double key) { return std::sqrt(key); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "tessera/metric.hpp"
 
@@ -20,6 +21,13 @@ enum class BoundForm : std::uint8_t {
   direct_linear,  // z = sum |x-y| or max |x-y|; input rounding adds
 };
 
+/// How a full value comes from its sum: factor * sum, or factor * sqrt(sum), never above cap.
+struct ValueTraits {
+  double factor = 1;  // 1 or 1/2
+  double cap = std::numeric_limits<double>::infinity();
+  bool root = false;
+};
+
 /// A metric, described. z is the value screens bound; the key orders neighbours; both grow with distance.
 struct MetricTraits {
   Metric metric;
@@ -35,6 +43,7 @@ struct MetricTraits {
   bool has_direct;
   BoundForm dot;                 // form of the dot fp32 screen, when it has one
   bool has_dot;
+  ValueTraits value = {};        // what a dump writes
 };
 
 /// The traits of a metric; one file a metric defines them.

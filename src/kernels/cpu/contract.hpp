@@ -82,6 +82,52 @@ using PackKernel = PackStats (*)(const double* row, const double* centre, double
 /// filled with `fill`.
 using InterleaveKernel = void (*)(const float* rows, Index stride, Index count, Index d, Index width, float fill, float* panel) noexcept;
 
+/// Terms of fp32 that are summed before the sum is carried on in double: a chain of this length errs by 64 u, whatever d is
+/// (numerics.md, dump values).
+inline constexpr Index kChainTerms = 64;
+
+/// Packed rows as value kernels take them.
+struct ValueRows {
+  const float* packed;   // query side [d, rows], base side [panels, d, panel_cols]
+  const double* norm2;   // |packed row|^2; dot forms
+  const float* norm;     // its root; dot forms
+  const float* slack;    // what narrowing may have moved the row by, times 2^18; direct forms
+};
+
+/// What a sum becomes. Sums are in scaled units, results are not.
+struct ValueFinish {
+  float factor;  // a power of two
+  float cap;     // no result is above it
+  float ratio;   // dot form of squared distances: good where the square exceeds ratio * |a| |b|
+  bool root;     // the square root is reported
+};
+
+/// One query panel against a run of base panels, all values wanted.
+struct ValueCall {
+  ValueRows query;
+  ValueRows base;
+  Index d;
+  Index panels;
+  float* out;              // [rows, panels * panel_cols], out_stride apart
+  Index out_stride;
+  std::uint64_t* doubtful;  // [panels, rows]: bit j is set where column j's value is not good enough
+  ValueFinish finish;
+};
+
+/// returns  true when any bit of `doubtful` was set.
+using ValueKernel = bool (*)(const ValueCall& call) noexcept;
+
+/// How values are formed (numerics.md, dump values).
+enum class ValueForm : std::uint8_t {
+  dot_squared,    // (|a|^2 + |b|^2) - 2<a,b>
+  dot_product,    // <a,b>
+  direct_squared, // sum (a-b)^2
+  direct_linear   // sum |a-b| or max |a-b|
+};
+
+/// Rounds n floats to IEEE half, ties to even.
+using HalveKernel = void (*)(const float* values, Index n, std::uint16_t* out) noexcept;
+
 /// Everything the engine needs of one instruction set.
 struct CpuKernels {
   const char* isa;
@@ -94,6 +140,8 @@ struct CpuKernels {
   NormaliseKernel normalise;
   PackKernel pack;
   InterleaveKernel interleave;
+  ValueKernel (*values)(metrics::Element element, ValueForm form, Index rows) noexcept;  // rows: 1 or panel_rows
+  HalveKernel halve;
 };
 
 namespace scalar {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // No instruction set assumed: plain loops over small arrays, which a compiler may or may not vectorise. fp32 fmadd is a
-// product and a sum (the bound's gamma allows for both); the double one is a true fma, in software where it must be.
+// product and a sum in screens (the bound's gamma allows for both); in values and in double it is a true fma, in software
+// where it must be.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 namespace tessera::kernels::scalar {
 
@@ -11,38 +13,84 @@ inline constexpr const char* kIsaName = "scalar";
 inline constexpr int kPanelRows = 4;
 inline constexpr int kPanelVectors = 2;
 
-/// 4 floats.
-struct F32 {
+/// 4 floats. Fused: fmadd rounds once, as it must where a chain is a value and not only a score.
+template <bool Fused>
+struct Lanes4 {
   using Mask = unsigned;
   static constexpr int kWidth = 4;
   float v[kWidth];
 
   template <class Op>
-  static F32 map(Op op) noexcept { return {{op(0), op(1), op(2), op(3)}}; }
+  static Lanes4 map(Op op) noexcept { return {{op(0), op(1), op(2), op(3)}}; }
 
-  static F32 load(const float* p) noexcept { return map([=](int i) { return p[i]; }); }
-  static F32 broadcast(float x) noexcept { return {{x, x, x, x}}; }
-  static F32 zero() noexcept { return broadcast(0.0f); }
-  static F32 add(const F32& a, const F32& b) noexcept { return map([&](int i) { return a.v[i] + b.v[i]; }); }
-  static F32 sub(const F32& a, const F32& b) noexcept { return map([&](int i) { return a.v[i] - b.v[i]; }); }
-  static F32 abs(const F32& a) noexcept { return map([&](int i) { return __builtin_fabsf(a.v[i]); }); }
-  static F32 max(const F32& a, const F32& b) noexcept { return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+  static Lanes4 load(const float* p) noexcept { return map([=](int i) { return p[i]; }); }
+  static Lanes4 broadcast(float x) noexcept { return {{x, x, x, x}}; }
+  static Lanes4 zero() noexcept { return broadcast(0.0f); }
+  static Lanes4 add(const Lanes4& a, const Lanes4& b) noexcept { return map([&](int i) { return a.v[i] + b.v[i]; }); }
+  static Lanes4 sub(const Lanes4& a, const Lanes4& b) noexcept { return map([&](int i) { return a.v[i] - b.v[i]; }); }
+  static Lanes4 mul(const Lanes4& a, const Lanes4& b) noexcept { return map([&](int i) { return a.v[i] * b.v[i]; }); }
+  static Lanes4 sqrt(const Lanes4& a) noexcept { return map([&](int i) { return __builtin_sqrtf(a.v[i]); }); }
+  static Lanes4 abs(const Lanes4& a) noexcept { return map([&](int i) { return __builtin_fabsf(a.v[i]); }); }
+  static Lanes4 max(const Lanes4& a, const Lanes4& b) noexcept { return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
   /// b where either is NaN.
-  static F32 min(const F32& a, const F32& b) noexcept { return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
-  static F32 fmadd(const F32& a, const F32& b, const F32& c) noexcept { return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; }); }
-  static F32 fnmadd(const F32& a, const F32& b, const F32& c) noexcept { return map([&](int i) { return c.v[i] - a.v[i] * b.v[i]; }); }
+  static Lanes4 min(const Lanes4& a, const Lanes4& b) noexcept { return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; }); }
+  static Lanes4 fmadd(const Lanes4& a, const Lanes4& b, const Lanes4& c) noexcept {
+    if constexpr (Fused) return map([&](int i) { return __builtin_fmaf(a.v[i], b.v[i], c.v[i]); });
+    return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; });
+  }
+  static Lanes4 fnmadd(const Lanes4& a, const Lanes4& b, const Lanes4& c) noexcept { return map([&](int i) { return c.v[i] - a.v[i] * b.v[i]; }); }
   void store(float* p) const noexcept {
     for (int i = 0; i < kWidth; ++i) p[i] = v[i];
   }
+  void store_half(std::uint16_t* p) const noexcept {
+    for (int i = 0; i < kWidth; ++i) p[i] = half_of(v[i]);
+  }
 
   static Mask all() noexcept { return 0xf; }
-  static Mask greater(Mask among, const F32& a, const F32& b) noexcept {
+  static Mask greater(Mask among, const Lanes4& a, const Lanes4& b) noexcept {
     Mask m = 0;
     for (int i = 0; i < kWidth; ++i) m |= static_cast<Mask>(a.v[i] > b.v[i]) << i;
     return among & m;
   }
   static Mask both(Mask a, Mask b) noexcept { return a & b; }
   static unsigned bits(Mask m) noexcept { return m; }
+
+ private:
+  /// The nearest IEEE half, ties to even: rounds at the half's last place by adding and subtracting a power of two.
+  static std::uint16_t half_of(float value) noexcept {
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+    const float magnitude = __builtin_fabsf(value);
+    if (!(magnitude < 65520.0f)) return static_cast<std::uint16_t>(sign | (magnitude == magnitude ? 0x7c00u : 0x7e00u));
+    if (magnitude < 0x1p-14f) return static_cast<std::uint16_t>(sign | static_cast<unsigned>(__builtin_nearbyintf(magnitude * 0x1p24f)));
+    std::uint32_t m;
+    __builtin_memcpy(&m, &magnitude, sizeof m);
+    m += 0x0fffu + (m >> 13 & 1u);  // 13 bits fall away
+    return static_cast<std::uint16_t>(sign | ((m >> 13) - (112u << 10)));
+  }
+};
+using F32 = Lanes4<false>;
+using ValueF32 = Lanes4<true>;
+
+/// As many doubles as F32 has floats.
+struct Wide {
+  double v[4];
+
+  template <class Op>
+  static Wide map(Op op) noexcept { return {{op(0), op(1), op(2), op(3)}}; }
+
+  static Wide of(const ValueF32& a) noexcept { return map([&](int i) { return static_cast<double>(a.v[i]); }); }
+  static Wide load(const double* p) noexcept { return map([=](int i) { return p[i]; }); }
+  static Wide broadcast(double x) noexcept { return {{x, x, x, x}}; }
+  static Wide add(const Wide& a, const Wide& b) noexcept { return map([&](int i) { return a.v[i] + b.v[i]; }); }
+  static Wide fnmadd(const Wide& a, const Wide& b, const Wide& c) noexcept { return map([&](int i) { return __builtin_fma(-a.v[i], b.v[i], c.v[i]); }); }
+  void store(double* p) const noexcept {
+    for (int i = 0; i < 4; ++i) p[i] = v[i];
+  }
+  ValueF32 narrow() const noexcept {
+    return {{static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]), static_cast<float>(v[3])}};
+  }
 };
 
 /// 16 doubles: the lanes of lanes16.

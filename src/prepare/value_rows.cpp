@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/value_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::prepare {
+namespace {
+
+using kernels::ValueForm;
+using metrics::BoundForm;
+
+// Below this dimension differences cost no more than a product and never cancel (the screens' own limit, engine/plan.hpp).
+constexpr Index kDirectValuesBelow = 16;
+// Results are factor * sum in fp32: a factor within 2^+-120 is a normal float, and so are sums scaled by it.
+constexpr int kLargestValueScale = 60;
+// Norms, out of scaled units, past which a value may come near the end of float32; computed canonically instead.
+constexpr double kLargestSquareNorm = 0x1p62;
+constexpr double kLargestLinearNorm = 0x1p125;
+// 1 / (64 u): a value is good where narrowing moved it by at most 64 u of itself (numerics.md, dump values).
+constexpr double kSlackFactor = 0x1p18;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
+
+bool is_linear(ValueForm form) noexcept { return form == ValueForm::direct_linear; }
+
+}  // namespace
+
+ValueForm value_form(const metrics::MetricTraits& traits, Index d) noexcept {
+  if (traits.has_dot && (d >= kDirectValuesBelow || !traits.has_direct)) {
+    return traits.dot == BoundForm::dot_product ? ValueForm::dot_product : ValueForm::dot_squared;
+  }
+  return traits.direct == BoundForm::direct_linear ? ValueForm::direct_linear : ValueForm::direct_squared;
+}
+
+ValueNarrowing choose_value_narrowing(const RowReader& reader, const metrics::MetricTraits& traits) {
+  ValueNarrowing n;
+  n.form = value_form(traits, reader.rows().cols);
+  const bool dot = n.form == ValueForm::dot_squared || n.form == ValueForm::dot_product;
+  n.element = dot ? metrics::Element::product : traits.direct_element;
+  n.fallback = n.form == ValueForm::dot_squared;
+  n.rows = choose_narrowing(reader, traits, dot, 1);
+  if (n.form == ValueForm::dot_product) {
+    // A centre would cost a term a pair and its rounding; the bound is relative to |x||y| anyway.
+    std::fill(n.rows.base_centre.begin(), n.rows.base_centre.end(), 0.0);
+    n.rows.base_centred = false;
+  }
+  n.rows.scale = std::ldexp(1.0, std::clamp(std::ilogb(n.rows.scale), -kLargestValueScale, kLargestValueScale));
+  const double unscale = is_linear(n.form) || traits.value.root ? 1 / n.rows.scale : 1 / (n.rows.scale * n.rows.scale);
+  n.finish = {.factor = static_cast<float>(traits.value.factor * unscale),
+              .cap = static_cast<float>(traits.value.cap),
+              .ratio = traits.value.root ? 0.2f : 0.4f,
+              .root = traits.value.root};
+  return n;
+}
+
+PackedValueRows::PackedValueRows(Index rows, Index d, Index panel_width)
+    : cols(d), width(panel_width), panel_count(panels_of(rows, panel_width)), packed(static_cast<std::size_t>(panel_count * width * d)),
+      norm2(static_cast<std::size_t>(panel_count * width)), norm(static_cast<std::size_t>(panel_count * width)),
+      slack(static_cast<std::size_t>(panel_count * width)) {}
+
+kernels::ValueRows PackedValueRows::view(Index panel) const noexcept {
+  const Index at = panel * width;
+  return {.packed = packed.data() + at * cols, .norm2 = norm2.data() + at, .norm = norm.data() + at, .slack = slack.data() + at};
+}
+
+std::uint64_t packed_value_bytes(Index rows, Index d, Index width) noexcept {
+  return static_cast<std::uint64_t>(panels_of(rows, width) * width) * (static_cast<std::uint64_t>(d) * sizeof(float) + 16);
+}
+
+ValuePacker::ValuePacker(const RowReader& reader, const ValueNarrowing& narrowing, Index width)
+    : reader_(reader), narrowing_(narrowing), width_(width), stride_(reader.padded() + 16),
+      row_(static_cast<std::size_t>(reader.padded())), narrow_(static_cast<std::size_t>(width * stride_)) {}
+
+void ValuePacker::pack(Index first, Index count, PackedValueRows& out, Index panel) {
+  const auto& kernels = reader_.kernels();
+  const Index padded = reader_.padded();
+  const double largest = (is_linear(narrowing_.form) ? kLargestLinearNorm : kLargestSquareNorm) * narrowing_.rows.scale;
+  for (Index j = 0; j < width_; ++j) {
+    const Index at = panel * width_ + j;
+    float* narrow = narrow_.data() + j * stride_;
+    NarrowedRow row{.terms = {}, .bypass = true};
+    if (j < count) {
+      reader_.read(first + j, row_.data());
+      row = narrow_base_row(narrowing_.rows, kernels, row_.data(), padded, narrow);
+    }
+    if (row.bypass || !(row.terms.norm < largest)) {
+      std::fill_n(narrow, padded, kNaN);
+      out.norm2[at] = kNaN;
+      out.norm[at] = out.slack[at] = kNaN;
+      continue;
+    }
+    // The norm of the packed row itself, so that narrowing moves values by no more than it moves the rows.
+    for (Index t = 0; t < padded; ++t) row_[t] = narrow[t];
+    const double norm2 = kernels.canonical[static_cast<int>(metrics::Element::product)](row_.data(), row_.data(), padded);
+    out.norm2[at] = norm2;
+    out.norm[at] = static_cast<float>(std::sqrt(norm2));
+    out.slack[at] = metrics::float_up(row.terms.residual * kSlackFactor);
+  }
+  kernels.interleave(narrow_.data(), stride_, width_, out.cols, width_, 0.0f, out.packed.data() + panel * out.cols * width_);
+}
+
+}  // namespace tessera::prepare
