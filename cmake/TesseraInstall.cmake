@@ -25,6 +25,10 @@ if(NOT BUILD_SHARED_LIBS)
     string(APPEND TESSERA_FIND_DEPENDENCIES
            "find_dependency(PkgConfig)\npkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)\n")
   endif()
+  if(TESSERA_HAVE_ZSTD)
+    string(APPEND TESSERA_FIND_DEPENDENCIES
+           "find_dependency(PkgConfig)\npkg_check_modules(LIBZSTD REQUIRED IMPORTED_TARGET libzstd)\n")
+  endif()
   if(TESSERA_HAVE_HDF5)
     string(APPEND TESSERA_FIND_DEPENDENCIES "enable_language(C)\nfind_dependency(HDF5 COMPONENTS C)\n")
   endif()
@@ -36,7 +40,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/te
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 set(TESSERA_PC_REQUIRES "fmt")
-foreach(pair "TBB:tbb" "ZLIB:zlib" "ZIP:libzip" "HDF5:hdf5")
+foreach(pair "TBB:tbb" "ZLIB:zlib" "ZIP:libzip" "HDF5:hdf5" "ZSTD:libzstd")
   string(REPLACE ":" ";" pair "${pair}")
   list(GET pair 0 part)
   list(GET pair 1 package)

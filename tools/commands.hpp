@@ -23,5 +23,6 @@ Command add_graph(CLI::App& root);
 Command add_info(CLI::App& root);
 Command add_recall(CLI::App& root);
 Command add_convert(CLI::App& root);
+Command add_dump(CLI::App& root);
 
 }  // namespace tessera::cli

@@ -35,6 +35,7 @@ constexpr const char* kFooter =
     "  tessera topk -b points.npy -k 10 -o nn.npz       the base against itself\n"
     "  tessera graph -b points.npy -k 15 -o graph.npz   its kNN graph, for SciPy and its kin\n"
     "  tessera recall --truth gt.ibin --run hnsw.npz -k 10\n"
+    "  tessera dump -b points.npy -m cosine -o d.npy    every distance, into a file\n"
     "  tessera info base.fbin                           what a file holds\n"
     "  tessera convert base.fvecs base.npy              the same rows in another format\n"
     "\n"
@@ -121,7 +122,7 @@ int parse_and_run(int argc, const char* const* argv) {
   root.formatter(help_formatter());
   root.get_help_ptr()->group(kGroupOther);
   root.set_version_flag("--version", "tessera " + version(), "Print the version and exit")->group(kGroupOther);
-  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_recall(root), add_info(root), add_convert(root)};
+  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_dump(root), add_recall(root), add_info(root), add_convert(root)};
   root.require_subcommand(0, 1);
   try {
     root.parse(argc, argv);

@@ -76,8 +76,11 @@ std::string progress_line(const Progress& progress, double seconds, int bar_widt
   line += fmt::format("{:<7} {:3.0f} %", progress.phase, 100 * fraction);
   if (seconds > 0 && progress.done > 0) {
     const double rate = progress.done / seconds;
-    const std::string_view unit = progress.phase == "search" ? "pairs" : "rows";
-    line += fmt::format("  {} {}/s", human_count(rate), unit);
+    if (progress.phase == "dump" || progress.phase == "verify") {
+      line += fmt::format("  {:.0f} MB/s", rate / 1e6);
+    } else {
+      line += fmt::format("  {} {}/s", human_count(rate), progress.phase == "search" ? "pairs" : "rows");
+    }
     const double left = std::max(0.0, progress.total - progress.done) / rate;
     line += left < 99.5 ? fmt::format("  {:.0f} s left", left) : fmt::format("  {} left", human_seconds(left));
   }

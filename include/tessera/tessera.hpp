@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tessera/distances.hpp"
+#include "tessera/dump.hpp"
 #include "tessera/error.hpp"
 #include "tessera/graph.hpp"
 #include "tessera/info.hpp"
