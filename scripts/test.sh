@@ -5,7 +5,7 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-scripts/install_packages.sh
+scripts/install_packages.sh --for build,optional,data,test
 
 jobs=${JOBS:-$(nproc)}
 cmake --preset release -DTESSERA_TESTS=ON -DTESSERA_TOOLS=ON

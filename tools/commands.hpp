@@ -24,5 +24,6 @@ Command add_info(CLI::App& root);
 Command add_recall(CLI::App& root);
 Command add_convert(CLI::App& root);
 Command add_dump(CLI::App& root);
+Command add_bench(CLI::App& root);
 
 }  // namespace tessera::cli

@@ -9,6 +9,7 @@
 
 #include "args.hpp"
 #include "commands.hpp"
+#include "mapped_inputs.hpp"
 #include "report.hpp"
 #include "tessera/info.hpp"
 #include "tessera/io.hpp"
@@ -132,7 +133,7 @@ void run_convert(const ConvertArgs& args, Interrupts& interrupts) {
   const RowWriteOptions options = understand(args);
   const RowRange range = parse_row_range("--rows", args.rows);
   const RowFile file =
-      RowFile::open(args.in, {.format = args.in_format, .first_row = range.first, .last_row = range.last});
+      open_rows(args.in, {.format = args.in_format, .first_row = range.first, .last_row = range.last});
   const RowsWritten written = write(args, file, options, interrupts);
   if (args.print.json) {
     print_report_json(args, file, written, watch.total());

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "mapped_inputs.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -97,10 +98,10 @@ ReadOptions read_options(const DumpArgs& args, std::string_view flag, const std:
 }
 
 DumpInputs open_inputs(const DumpArgs& args) {
-  DumpInputs inputs{.base = RowFile::open(args.base, read_options(args, "--base-rows", args.base_rows)), .cols = std::nullopt, .x = {}, .y = std::nullopt};
+  DumpInputs inputs{.base = open_rows(args.base, read_options(args, "--base-rows", args.base_rows)), .cols = std::nullopt, .x = {}, .y = std::nullopt};
   inputs.x = inputs.base.rows();
   if (!args.cols.empty()) {
-    inputs.cols = RowFile::open(args.cols, read_options(args, "--cols-rows", args.cols_rows));
+    inputs.cols = open_rows(args.cols, read_options(args, "--cols-rows", args.cols_rows));
     inputs.y = inputs.cols->rows();
     if (inputs.y->cols != inputs.x.cols) {
       fail(ErrorCode::malformed_input, "'{}' has {} columns, '{}' has {}: rows must have the same dimension", args.base, inputs.x.cols, args.cols, inputs.y->cols);

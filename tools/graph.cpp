@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "fail.hpp"
 #include "graph.hpp"
+#include "mapped_inputs.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -190,7 +191,7 @@ void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   Stopwatch watch;
   const GraphRequest request = understand(args);
   watch.lap();
-  const RowFile base = RowFile::open(args.base, request.read);
+  const RowFile base = open_rows(args.base, request.read);
   if (base.rows().cols == 0) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", base.path());
   GraphOutcome outcome;
   outcome.seconds.read = watch.lap();

@@ -14,6 +14,8 @@
 #include "args.hpp"
 #include "commands.hpp"
 #include "inspect.hpp"
+#include "mapped_inputs.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "tessera/info.hpp"
 #include "tessera/io.hpp"
@@ -45,12 +47,12 @@ struct InfoArgs {
   std::string in_format;
   std::string rows;
   std::string sample;
-  bool json = false;
+  PrintArgs print;
 };
 
 void print_build(const InfoArgs& args) {
   const BuildInfo build = build_info();
-  if (args.json) {
+  if (args.print.json) {
     Json features = Json::object();
     for (const auto& [name, state] : build.features) features[name] = state;
     print_json({{"command", "info"},
@@ -128,6 +130,11 @@ void print_file_text(const RowFile& file, const RowStatistics& statistics) {
   for (const auto& hint : find_hints(file.rows(), statistics)) fmt::print("hint       {}\n", hint);
 }
 
+RowStatistics look_at(const RowFile& file, const InfoArgs& args) {
+  ProgressPrinter progress(parse_progress_mode(args.print.progress), args.print.quiet);
+  return inspect(file.rows(), rows_to_inspect(args, file.rows()), progress.function());
+}
+
 void run_info(const InfoArgs& args) {
   if (args.file.empty()) {
     print_build(args);
@@ -135,9 +142,9 @@ void run_info(const InfoArgs& args) {
   }
   const RowRange range = parse_row_range("--rows", args.rows);
   const RowFile file =
-      RowFile::open(args.file, {.format = args.in_format, .first_row = range.first, .last_row = range.last});
-  const RowStatistics statistics = inspect(file.rows(), rows_to_inspect(args, file.rows()));
-  if (args.json) {
+      open_rows(args.file, {.format = args.in_format, .first_row = range.first, .last_row = range.last});
+  const RowStatistics statistics = look_at(file, args);
+  if (args.print.json) {
     print_file_json(file, statistics);
   } else {
     print_file_text(file, statistics);
@@ -156,7 +163,7 @@ Command add_info(CLI::App& root) {
               "Only rows A to B-1, counted from 0; A: and :B leave an end open");
   flags.value("--sample N", args->sample, kGroupInput,
               "Look at this many rows at most, evenly spaced; 0: at all (default: all, up to 2^28 elements)");
-  flags.toggle("--json", args->json, kGroupOutput, "Print one JSON object, and nothing else, on stdout");
+  add_print_options(flags, args->print);
   return {.app = flags.app(), .run = [args](Interrupts&) { run_info(*args); }};
 }
 

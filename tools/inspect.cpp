@@ -16,6 +16,7 @@ namespace {
 
 // float32 rows normalised in float32 have norms within d*u of 1, 1e-4 at d = 1,700; float16 ones within 1e-3.
 constexpr double kUnitTolerance = 1e-3;
+constexpr Index kElementsBetweenReports = Index{1} << 24;  // chosen: about a tenth of a second
 
 /// A 64-bit hash of the row's values, in which -0 is 0: equal rows have equal hashes whatever their type.
 /// Two different rows collide with probability 2^-64: about 3e-8 for any pair among a million rows.
@@ -63,7 +64,7 @@ bool within(const RowStatistics& statistics, double low, double high) noexcept {
 
 }  // namespace
 
-RowStatistics inspect(const RowSet& rows, Index most_rows) {
+RowStatistics inspect(const RowSet& rows, Index most_rows, const ProgressFunction& progress) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   RowStatistics statistics;
   statistics.step = std::max<Index>(1, rows.rows / most_rows + (rows.rows % most_rows != 0 ? 1 : 0));
@@ -71,7 +72,11 @@ RowStatistics inspect(const RowSet& rows, Index most_rows) {
   statistics.norm_max = statistics.value_max = -infinity;
   std::vector<double> row(static_cast<std::size_t>(rows.cols));
   std::vector<std::uint64_t> hashes;
+  const Index pause = std::max<Index>(1, kElementsBetweenReports / std::max<Index>(1, rows.cols)) * statistics.step;
   for (Index i = 0; i < rows.rows; i += statistics.step) {
+    if (progress && i % pause == 0) {
+      progress({.phase = "inspect", .done = static_cast<double>(i), .total = static_cast<double>(rows.rows)});
+    }
     decode_row(rows, i, row.data());
     ++statistics.inspected;
     if (!all_finite(row)) {

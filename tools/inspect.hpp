@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/progress.hpp"
 #include "tessera/rows.hpp"
 
 namespace tessera::cli {
@@ -27,8 +28,9 @@ struct RowStatistics {
 /// Inspects at most `most_rows` rows, evenly spaced.
 ///
 /// most_rows  ≥ 1.
+/// progress   phase "inspect", counted in rows; may be empty.
 /// cost       one pass over the inspected rows; 8 bytes a row of scratch.
-RowStatistics inspect(const RowSet& rows, Index most_rows);
+RowStatistics inspect(const RowSet& rows, Index most_rows, const ProgressFunction& progress = {});
 
 /// What a user may want to know: "all norms are 1: ...". One sentence each.
 std::vector<std::string> find_hints(const RowSet& rows, const RowStatistics& statistics);

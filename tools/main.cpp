@@ -38,6 +38,7 @@ constexpr const char* kFooter =
     "  tessera dump -b points.npy -m cosine -o d.npy    every distance, into a file\n"
     "  tessera info base.fbin                           what a file holds\n"
     "  tessera convert base.fvecs base.npy              the same rows in another format\n"
+    "  tessera bench                                    how fast this machine searches\n"
     "\n"
     "Exit status: 0 done; 1 can't open, I/O, memory, unsupported in this build; 2 usage;\n"
     "3 malformed or inconsistent input; 4 a gate was missed; 130 interrupted.\n"
@@ -122,7 +123,7 @@ int parse_and_run(int argc, const char* const* argv) {
   root.formatter(help_formatter());
   root.get_help_ptr()->group(kGroupOther);
   root.set_version_flag("--version", "tessera " + version(), "Print the version and exit")->group(kGroupOther);
-  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_dump(root), add_recall(root), add_info(root), add_convert(root)};
+  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_dump(root), add_recall(root), add_info(root), add_convert(root), add_bench(root)};
   root.require_subcommand(0, 1);
   try {
     root.parse(argc, argv);

@@ -15,6 +15,7 @@
 #include "commands.hpp"
 #include "exit_codes.hpp"
 #include "fail.hpp"
+#include "mapped_inputs.hpp"
 #include "report.hpp"
 #include "tessera/info.hpp"
 #include "tessera/io.hpp"
@@ -122,8 +123,8 @@ RecallInputs open_inputs(const RecallArgs& args) {
                       .run = read_neighbours(args.run, args.run_distances),
                       .base = std::nullopt,
                       .queries = std::nullopt};
-  if (!args.base.empty()) inputs.base = RowFile::open(args.base);
-  if (!args.queries.empty()) inputs.queries = RowFile::open(args.queries);
+  if (!args.base.empty()) inputs.base = open_rows(args.base);
+  if (!args.queries.empty()) inputs.queries = open_rows(args.queries, {.role = RowRole::queries});
   return inputs;
 }
 

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "fail.hpp"
+#include "mapped_inputs.hpp"
 #include "neighbour_table.hpp"
 #include "tessera/knn.hpp"
 #include "topk.hpp"
@@ -81,7 +82,12 @@ SelfMode self_mode(const TopkArgs& args) {
 
 ReadOptions read_options(const TopkArgs& args, std::string_view flag, const std::string& range) {
   const RowRange rows = parse_row_range(flag, range);
-  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last};
+  // --query-rows alone takes rows of the base's own array.
+  const bool of_queries = flag == "--query-rows" && !args.queries.empty();
+  return {.format = args.in_format,
+          .first_row = rows.first,
+          .last_row = rows.last,
+          .role = of_queries ? RowRole::queries : RowRole::base};
 }
 
 void check_output(const TopkArgs& args, const WriteOptions& write) {
@@ -117,11 +123,11 @@ Request understand(const TopkArgs& args) {
 }
 
 Inputs open_inputs(const TopkArgs& args, const Request& request) {
-  Inputs inputs{.base = RowFile::open(args.base, request.read_base), .queries = std::nullopt};
+  Inputs inputs{.base = open_rows(args.base, request.read_base), .queries = std::nullopt};
   if (!args.queries.empty()) {
-    inputs.queries = RowFile::open(args.queries, request.read_queries);
+    inputs.queries = open_rows(args.queries, request.read_queries);
   } else if (!args.query_rows.empty()) {
-    inputs.queries = RowFile::open(args.base, request.read_queries);
+    inputs.queries = open_rows(args.base, request.read_queries);
   }
   const RowSet& base = inputs.base.rows();
   const RowSet& queries = inputs.query_file().rows();

@@ -51,7 +51,9 @@ std::vector<std::string> find_warnings(const TopkArgs& args, const Request& requ
     warnings.push_back(fmt::format("k is {}, but there are only {} candidates: rows end in padding (id -1, {})",
                                    request.k, candidates, distance));
   }
-  if (!args.queries.empty() && same_array(args.base, args.queries)) {
+  // An .h5 file without a name may be two arrays: train for the base, test for the queries.
+  const bool same_rows = inputs.queries && inputs.queries->file_rows() == inputs.base.file_rows();
+  if (!args.queries.empty() && same_rows && same_array(args.base, args.queries)) {
     warnings.push_back("queries and base are one file, so rows find themselves: leave out --queries to exclude them");
   }
   return warnings;

@@ -16,11 +16,15 @@
 
 namespace tessera {
 
+/// What rows are read for. A container may hold both under well-known names (HDF5 of ann-benchmarks: train and test).
+enum class RowRole : std::uint8_t { base, queries };
+
 /// How to read a file of rows.
 struct ReadOptions {
   std::string format{};     ///< "" : by the suffix; else "npy", "h5", "fbin", "fvecs", "idx", ...
   Index first_row = 0;      ///< rows [first_row, last_row) only; ids stay the file's row numbers
   Index last_row = -1;      ///< -1: to the end
+  RowRole role = RowRole::base;  ///< which array is meant when several are there and none is named
 };
 
 /// An opened file of rows: memory-mapped where the layout allows, else read. Owns what rows() views.

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// Where a long call stands. done and total count query-base pairs in phase "search", rows in "prepare".
+/// Where a long call stands. done and total count query-base pairs in phase "search", rows in "prepare" and "write".
 struct Progress {
-  std::string_view phase;  // "prepare" or "search"
+  std::string_view phase;  // "prepare", "search" or "write"
   double done = 0;
   double total = 0;
 };

@@ -19,17 +19,20 @@ namespace {
 
 using support::fail;
 
-constexpr const char* kDefault = "train";  // ann-benchmarks' name for the base
 // A deflated byte holds at most 1,032 bytes (zlib's technical notes), so a larger size is a lie, and would be
 // allocated.
 constexpr std::uint64_t kDeflateMax = 1032;
+
+/// ann-benchmarks' names.
+const char* default_name(RowRole role) noexcept { return role == RowRole::queries ? "test" : "train"; }
 
 H5Dataset choose_dataset(const H5Id& file, const Input& input, std::string* path) {
   *path = input.member;
   auto dataset = input.member.empty() ? std::nullopt : open_h5_dataset(file, input.member);
   if (dataset) return std::move(*dataset);
   const std::vector<ArrayEntry> entries = list_h5_datasets(file);
-  *path = entries[choose_array(entries, {.file = input.name, .wanted = input.member, .preferred = kDefault})].name;
+  const ArrayQuestion question{.file = input.name, .wanted = input.member, .preferred = default_name(input.role)};
+  *path = entries[choose_array(entries, question)].name;
   dataset = open_h5_dataset(file, *path);
   if (!dataset) {
     fail(ErrorCode::malformed_input, "'{}': cannot open '{}': {}", input.name, printable(*path), h5_reason());

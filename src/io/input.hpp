@@ -19,6 +19,7 @@ struct Input {
   std::string_view format;  // the reader's own name: "fbin"
   Index first_row = 0;      // rows [first_row, last_row)
   Index last_row = -1;      // -1: to the end
+  RowRole role = RowRole::base;
 };
 
 /// Rows, viewing either Input::bytes (owner is null) or memory that `owner` keeps.

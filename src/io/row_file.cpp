@@ -109,7 +109,8 @@ void decode(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOpti
                               .member = place.member,
                               .format = format.name,
                               .first_row = options.first_row,
-                              .last_row = options.last_row});
+                              .last_row = options.last_row,
+                              .role = options.role});
   if (impl.decoded.owner == nullptr) return;
   impl.unpacked = {};  // the rows are elsewhere: let go of what they came from
   impl.mapping = {};

@@ -35,12 +35,23 @@ std::string random_suffix() {
   return suffix;
 }
 
-/// Creates the temporary file. Not mkstemp: that gives mode 0600 whatever the umask, and the mode survives the rename.
-Descriptor create(const std::string& target, std::string* path) {
+std::string hidden_name(const std::string& target) {
   const std::string name = std::filesystem::path(target).filename().string();
-  const std::string start = (std::filesystem::path(folder_of(target)) / ("." + name + ".tmp-")).string();
+  return (std::filesystem::path(folder_of(target)) / ("." + name + ".tmp-" + random_suffix())).string();
+}
+
+/// A file without a name, or no descriptor. *path leads to it through /proc, which naming it needs too.
+Descriptor create_unnamed(const std::string& target, std::string* path) {
+  Descriptor file(::open(folder_of(target).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666));
+  if (!file) return file;
+  *path = "/proc/self/fd/" + std::to_string(file.get());
+  return ::access(path->c_str(), R_OK | W_OK) == 0 ? std::move(file) : Descriptor();
+}
+
+/// Not mkstemp: that gives mode 0600 whatever the umask, and the mode survives the rename.
+Descriptor create_hidden(const std::string& target, std::string* path) {
   for (int i = 0; i < kTries; ++i) {
-    *path = start + random_suffix();
+    *path = hidden_name(target);
     Descriptor file(::open(path->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file) return file;
     if (errno != EEXIST) break;
@@ -55,13 +66,16 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-TempFile::TempFile(std::string target) : target_(std::move(target)) {
+TempFile::TempFile(std::string target, TempName name) : target_(std::move(target)) {
   buffer_.reserve(kBuffer);
-  file_ = create(target_, &path_);
+  if (name == TempName::none_if_possible) file_ = create_unnamed(target_, &path_);
+  if (file_) return;
+  file_ = create_hidden(target_, &path_);
+  named_ = true;
 }
 
 TempFile::~TempFile() {
-  if (!committed_) ::unlink(path_.c_str());
+  if (named_) ::unlink(path_.c_str());
 }
 
 void TempFile::fail_write(int error) const {
@@ -101,17 +115,36 @@ void TempFile::put(std::uint64_t offset, Bytes bytes) {
   }
 }
 
+void TempFile::fail_exists() const {
+  fail(ErrorCode::invalid_argument, "'{}' has appeared meanwhile; use --force to overwrite it", target_);
+}
+
+/// Only rename() can replace a file, and it needs a name to start from.
+void TempFile::give_hidden_name() {
+  for (int i = 0; i < kTries && !named_; ++i) {
+    const std::string name = hidden_name(target_);
+    named_ = ::linkat(AT_FDCWD, path_.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    if (named_) path_ = name;
+    if (!named_ && errno != EEXIST) break;
+  }
+  if (!named_) fail_write(errno);
+}
+
 void TempFile::commit(bool overwrite) {
   flush();
   if (::fsync(file_.get()) != 0) fail_write(errno);
-  if (file_.close() != 0) fail_write(errno);
   struct stat info{};
-  // Checked before the work began too; this only narrows the gap, as rename() itself always replaces.
-  if (!overwrite && ::lstat(target_.c_str(), &info) == 0) {
-    fail(ErrorCode::invalid_argument, "'{}' has appeared meanwhile; use --force to overwrite it", target_);
+  if (named_) {
+    // Checked before the work began too; this only narrows the gap, as rename() itself always replaces.
+    if (!overwrite && ::lstat(target_.c_str(), &info) == 0) fail_exists();
+  } else if (overwrite) {
+    give_hidden_name();
+  } else if (::linkat(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    errno == EEXIST ? fail_exists() : fail_write(errno);
   }
-  if (::rename(path_.c_str(), target_.c_str()) != 0) fail_write(errno);
-  committed_ = true;
+  if (file_.close() != 0) fail_write(errno);
+  if (named_ && ::rename(path_.c_str(), target_.c_str()) != 0) fail_write(errno);
+  named_ = false;
   // Makes the new name itself durable. The data are safe by now and some file systems refuse this, so errors pass.
   const Descriptor folder(::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder) (void)::fsync(folder.get());

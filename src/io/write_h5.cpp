@@ -93,7 +93,7 @@ namespace tessera::io {
 namespace {
 
 constexpr Writer kWriter{
-    .name = "h5", .suffix = ".h5", .other_suffix = ".hdf5", .missing = kMissing, .write = write_h5};
+    .name = "h5", .suffix = ".h5", .other_suffix = ".hdf5", .missing = kMissing, .by_path = true, .write = write_h5};
 
 }  // namespace
 

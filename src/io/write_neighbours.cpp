@@ -85,7 +85,7 @@ void write_neighbours(const std::string& path, const Neighbours& neighbours, con
   const Writer& writer = choose_writer(path, options.format);
   check_shape(path, neighbours, writer);
   if (options.ids_int32 || writer.int32_only) check_int32(path, neighbours);
-  io::TempFile out(path);
+  io::TempFile out(path, writer.by_path ? io::TempName::hidden : io::TempName::none_if_possible);
   writer.write(out, neighbours, options);
   out.commit(options.overwrite);
 }

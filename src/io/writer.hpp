@@ -19,6 +19,7 @@ struct Writer {
   const char* missing = nullptr;  // the library this build lacks for it
   bool int32_only = false;        // the format has no 64-bit ids
   bool distances = true;          // false: ids only
+  bool by_path = false;           // a library writes it, and wants a file that has a name
   void (*write)(TempFile& out, const Neighbours& neighbours, const WriteOptions& options) = nullptr;
 };
 

@@ -12,64 +12,12 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("cli_test: SKIPPED, NumPy is not installed (apt-packages.txt: python3-numpy)")
-    sys.exit(77)
+from cli_case import SEED, TESSERA, CliTest, np, run_tests
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "topk.json"
-COMMANDS = ["topk", "graph", "recall", "info", "convert"]
-SEED = 20240607
-TESSERA = ""  # set by main()
-
-
-class CliTest(unittest.TestCase):
-    """A scratch folder, and running the command in it."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tessera-cli-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
-
-    def run_tessera(self, *args, expect=0, env=None):
-        done = subprocess.run([TESSERA, *map(str, args)], cwd=self.dir, capture_output=True, text=True, timeout=300,
-                              stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
-        self.assertEqual(done.returncode, expect,
-                         f"tessera {' '.join(map(str, args))}\nstdout: {done.stdout}\nstderr: {done.stderr}")
-        if expect != 0:
-            self.assertEqual(done.stdout, "", "a failing command prints nothing on stdout")
-            self.assertIn("tessera: ", done.stderr)
-        return done
-
-    def topk(self, *args, env=None):
-        """Runs topk into an npz; returns (ids, distances, the file's bytes)."""
-        out = self.dir / "out.npz"
-        self.run_tessera("topk", *args, "-o", out, "--force", "-q", env=env)
-        with np.load(out) as npz:
-            self.assertEqual(sorted(npz.files), ["distances", "ids"])
-            return npz["ids"], npz["distances"], out.read_bytes()
-
-    def npy(self, name, array, dtype=np.float32):
-        np.save(self.dir / name, np.asarray(array, dtype))
-        return name
-
-    def fbin(self, name, array):
-        array = np.ascontiguousarray(array, "<f4")
-        (self.dir / name).write_bytes(struct.pack("<II", *array.shape) + array.tobytes())
-        return name
-
-    def random_files(self, nb=500, nq=40, d=24):
-        rng = np.random.default_rng(SEED)
-        base = rng.normal(size=(nb, d)).astype(np.float32)
-        queries = rng.normal(size=(nq, d)).astype(np.float32)
-        self.npy("base.npy", base)
-        self.npy("queries.npy", queries)
-        return base, queries
+COMMANDS = ["topk", "graph", "recall", "info", "convert", "bench"]
 
 
 def usable_isas():
@@ -825,23 +773,5 @@ class Cases(CliTest):
                     np.testing.assert_allclose(distances, want_keys, rtol=1e-6)
 
 
-def main():
-    global TESSERA
-    arguments = sys.argv[1:]
-    TESSERA = os.environ.get("TESSERA_BIN", "")
-    if arguments and os.path.isfile(arguments[0]):
-        TESSERA = arguments.pop(0)
-    if not os.access(TESSERA, os.X_OK):
-        print(f"cli_test: no tessera binary at '{TESSERA}': set TESSERA_BIN or give its path", file=sys.stderr)
-        return 2
-    TESSERA = os.path.abspath(TESSERA)
-    result = unittest.main(argv=[sys.argv[0], *arguments], exit=False).result
-    for test, reason in result.skipped:
-        print(f"SKIPPED {test}: {reason}", file=sys.stderr)
-    print(f"cli: {result.testsRun - len(result.skipped)} tests run, {len(result.skipped)} skipped, "
-          f"{len(result.failures) + len(result.errors)} failed; seed {SEED}", file=sys.stderr)
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests())

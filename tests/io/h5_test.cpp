@@ -140,7 +140,7 @@ TEST(H5, ReadsTheRowsAskedForOfACompressedDataset) {
   error_of(ErrorCode::invalid_argument, [&] { RowFile::open(path, range(0, 251)); });
 }
 
-TEST(H5, PrefersTrainAndPicksByNameAlsoInGroups) {
+TEST(H5, PrefersTrainForTheBaseAndTestForQueriesAndPicksByNameAlsoInGroups) {
   const TempFolder folder;
   const std::string path = Maker(folder.path("a.h5"))
                                .add("train", H5T_IEEE_F32LE, {3, 2}, kSix)
@@ -149,6 +149,7 @@ TEST(H5, PrefersTrainAndPicksByNameAlsoInGroups) {
                                .add("more/labels", H5T_STD_I32LE, {6}, kSix)
                                .close();
   EXPECT_EQ(RowFile::open(path).rows().rows, 3);
+  EXPECT_EQ(RowFile::open(path, {.role = RowRole::queries}).rows().rows, 2);
   EXPECT_EQ(RowFile::open(path + ":test").rows().rows, 2);
   EXPECT_EQ(RowFile::open(path + ":/more/labels").rows().rows, 6);
   EXPECT_CONTAINS(error_of(ErrorCode::invalid_argument, [&] { RowFile::open(path + ":emb"); }),

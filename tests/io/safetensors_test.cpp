@@ -62,23 +62,32 @@ TEST(Safetensors, RefusesOtherTypesAndShapesWithTheReason) {
   EXPECT_CONTAINS(unsupported(entry("F32", "[]", "[0,4]")), "shape ()");
 }
 
-TEST(Safetensors, RefusesOffsetsThatAreNotTheShapes) {
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[0,20]")), "need 24 bytes, its data_offsets 0:20 span 20");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[4,24]")), "span 20");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[24,0]")), "the second not smaller");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[-8,16]")), "data_offsets");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[0,24.0]")), "data_offsets");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[0,12,24]")), "data_offsets");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,2]", "[8,32]")), "truncated");
-  EXPECT_CONTAINS(malformed(entry("F32", "[3,0]", "[0,0]")), "dimension 0");
-}
-
-TEST(Safetensors, NeverOverflowsOnHugeCounts) {
-  EXPECT_CONTAINS(malformed(entry("F32", "[4611686018427387904,4]", "[0,0]")), "more than 2^64");
-  EXPECT_CONTAINS(malformed(entry("U8", "[18446744073709551615,1]", "[0,18446744073709551615]")), "broken");
-  EXPECT_CONTAINS(malformed(entry("U8", "[24,1]", "[18446744073709551591,18446744073709551615]")), "broken");
-  EXPECT_CONTAINS(malformed(entry("U8", "[24,1]", "[9223372036854775807,9223372036854775831]")), "truncated");
-  EXPECT_CONTAINS(malformed(entry("U8", "[99999999999999999999,1]", "[0,24]")), "a shape of counts");
+TEST(Safetensors, RefusesOffsetsThatAreNotTheShapesAndNeverOverflows) {
+  struct Wrong {
+    const char* dtype;
+    const char* shape;
+    const char* offsets;
+    const char* says;
+  };
+  constexpr Wrong kWrong[] = {
+      {"F32", "[3,2]", "[0,20]", "need 24 bytes, its data_offsets 0:20 span 20"},
+      {"F32", "[3,2]", "[4,24]", "span 20"},
+      {"F32", "[3,2]", "[24,0]", "the second not smaller"},
+      {"F32", "[3,2]", "[-8,16]", "data_offsets"},
+      {"F32", "[3,2]", "[0,24.0]", "data_offsets"},
+      {"F32", "[3,2]", "[0,12,24]", "data_offsets"},
+      {"F32", "[3,2]", "[8,32]", "truncated"},
+      {"F32", "[3,0]", "[0,0]", "dimension 0"},
+      {"F32", "[4611686018427387904,4]", "[0,0]", "more than 2^64"},
+      {"U8", "[18446744073709551615,1]", "[0,18446744073709551615]", "broken"},
+      {"U8", "[24,1]", "[18446744073709551591,18446744073709551615]", "broken"},
+      {"U8", "[24,1]", "[9223372036854775807,9223372036854775831]", "truncated"},
+      {"U8", "[99999999999999999999,1]", "[0,24]", "a shape of counts"},
+  };
+  for (const Wrong& wrong : kWrong) {
+    SCOPED_TRACE(wrong.shape + std::string(wrong.offsets));
+    EXPECT_CONTAINS(malformed(entry(wrong.dtype, wrong.shape, wrong.offsets)), wrong.says);
+  }
 }
 
 TEST(Safetensors, RefusesBrokenHeaders) {
