@@ -10,6 +10,9 @@ trap 'rm -rf "$work"' EXIT
 
 cmake --install "$build" --prefix "$work/prefix" > "$work/install.log"
 
+libdir=$(dirname "$(find "$work/prefix" -name tessera.pc)")
+export LD_LIBRARY_PATH=$libdir/..  # of a shared library
+
 echo "-- find_package"
 cmake -S "$source/examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" \
   || { cat "$work/configure.log"; exit 1; }
@@ -19,10 +22,9 @@ grep -q 'query 1: row 2 at 1.0000' "$work/out.txt"
 "$work/examples/prepared_base"
 
 echo "-- pkg-config"
-libdir=$(dirname "$(find "$work/prefix" -name tessera.pc)")
 read -ra flags <<< "$(PKG_CONFIG_PATH=$libdir pkg-config --define-variable=prefix="$work/prefix" --static --cflags --libs tessera)"
 "${CXX:-c++}" "$source/examples/nearest_rows.cpp" "${flags[@]}" -o "$work/by_pkg_config"
-LD_LIBRARY_PATH=$libdir/.. "$work/by_pkg_config" > "$work/out2.txt"
+"$work/by_pkg_config" > "$work/out2.txt"
 cmp "$work/out.txt" "$work/out2.txt"
 
 echo "-- the command"
