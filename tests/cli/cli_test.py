@@ -17,7 +17,7 @@ import time
 from cli_case import SEED, TESSERA, CliTest, np, run_tests
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "topk.json"
-COMMANDS = ["topk", "graph", "recall", "info", "convert", "bench"]
+COMMANDS = ["topk", "graph", "dump", "recall", "info", "convert", "bench"]
 
 
 def usable_isas():

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian package, uses it as a stranger would, and removes it: all on an overlay of this system that vanishes.
-# Needs root (or sudo) for mount, chroot and dpkg.
+# Needs root (or sudo) for mount, chroot and dpkg. Where no overlay can be mounted (containers) it fails, or, with
+# TESSERA_PACKAGE_IN_PLACE=1, installs in the system itself.
 #   package_test.sh PACKAGE.deb SOURCE_DIR
 set -euo pipefail
 
@@ -31,27 +32,45 @@ if [ "${1:-}" = --inside ]; then
   exit 0
 fi
 
+# use_package ROOT: the part above, in that root.
+use_package() {
+  rm -rf "$1/tmp/package"
+  mkdir "$1/tmp/package"
+  cp "$package" "$1/tmp/package"
+  cp -r "$source/examples" "$self" "$1/tmp/package"
+  chroot "$1" "/tmp/package/$(basename "$self")" --inside
+}
+kNoOverlay=75
+
 self=$(realpath "$0")
 package=$(realpath "$1")
 source=$(realpath "$2")
-if [ "$(id -u)" -ne 0 ]; then exec sudo "$self" "$package" "$source"; fi
+if [ "$(id -u)" -ne 0 ]; then exec sudo TESSERA_PACKAGE_IN_PLACE="${TESSERA_PACKAGE_IN_PLACE:-0}" "$self" "$package" "$source"; fi
 
 if [ -z "${TESSERA_OVERLAY:-}" ]; then
   TESSERA_OVERLAY=$(mktemp -d)
   export TESSERA_OVERLAY
-  trap 'rmdir "$TESSERA_OVERLAY"' EXIT
-  unshare -m "$self" "$package" "$source"  # the mounts below vanish with it
-  exit
+  trap 'rm -rf "$TESSERA_OVERLAY"' EXIT
+  status=0
+  if unshare -m true; then
+    unshare -m "$self" "$package" "$source" || status=$?  # the mounts below vanish with it
+  else
+    status=$kNoOverlay
+  fi
+  if [ "$status" -eq "$kNoOverlay" ] && [ "${TESSERA_PACKAGE_IN_PLACE:-0}" = 1 ]; then
+    echo "no overlay can be mounted here: installing in this system itself"
+    use_package /
+    rm -rf /tmp/package
+    status=0
+  fi
+  [ "$status" -eq 0 ] && echo "installed, used and removed"
+  exit "$status"
 fi
 
 overlay=$TESSERA_OVERLAY
-mount -t tmpfs none "$overlay"
+mount -t tmpfs none "$overlay" || exit "$kNoOverlay"
 mkdir "$overlay/upper" "$overlay/work" "$overlay/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$overlay/upper,workdir=$overlay/work" "$overlay/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$overlay/upper,workdir=$overlay/work" "$overlay/root" || exit "$kNoOverlay"
 for folder in dev proc; do mount --rbind "/$folder" "$overlay/root/$folder"; done
-mkdir "$overlay/root/tmp/package"
-cp "$package" "$overlay/root/tmp/package"
-cp -r "$source/examples" "$self" "$overlay/root/tmp/package"
 if dpkg -s tessera > /dev/null 2>&1; then chroot "$overlay/root" dpkg -r tessera > /dev/null; fi
-chroot "$overlay/root" "/tmp/package/$(basename "$self")" --inside
-echo "installed, used and removed"
+use_package "$overlay/root"
