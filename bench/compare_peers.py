@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parent.parent
-ORACLE_QUERIES = 200
+ORACLE_QUERIES = 100
 
 
 def gaussian(rng, n, d):
@@ -157,19 +157,26 @@ class Usearch:
         return time.perf_counter() - start, np.asarray(matches.keys).astype(np.int64).reshape(len(queries), -1)
 
 
-def wrong_neighbours(base, queries, ids, k):
-    """Ranks, over a sample of queries, whose double distance is not that of the true neighbour of that rank."""
-    step = max(1, len(queries) // ORACLE_QUERIES)
-    wrong = total = 0
-    base64 = base.astype(np.float64)
-    for q in range(0, len(queries), step):
-        distances = ((base64 - queries[q].astype(np.float64)) ** 2).sum(axis=1)
-        best = np.partition(distances, k - 1)[:k]
-        best.sort()
-        got = distances[ids[q, :k].astype(np.int64)]
-        wrong += int(np.sum(got > best * (1 + 1e-12)))
-        total += k
-    return wrong, total
+class Oracle:
+    """The k smallest double distances of a sample of queries, by brute force."""
+
+    def __init__(self, base, queries, k):
+        self.base, self.queries, self.k = base, queries, k
+        self.sample = range(0, len(queries), max(1, len(queries) // ORACLE_QUERIES))
+        differences = np.empty(base.shape)
+        self.best = []
+        for q in self.sample:
+            np.subtract(base, queries[q].astype(np.float64), out=differences)
+            self.best.append(np.sort(np.partition(np.einsum("ij,ij->i", differences, differences), k - 1)[:k]))
+
+    def wrong_neighbours(self, ids):
+        """Ranks whose double distance is larger than that of the true neighbour of that rank; ranks looked at."""
+        wrong = 0
+        for q, best in zip(self.sample, self.best):
+            rows = self.base[ids[q, :self.k].astype(np.int64)].astype(np.float64)
+            got = ((rows - self.queries[q].astype(np.float64)) ** 2).sum(axis=1)
+            wrong += int(np.sum(got > best * (1 + 1e-12)))
+        return wrong, self.k * len(self.best)
 
 
 def measure(engines, case, rounds, log):
@@ -191,10 +198,11 @@ def measure(engines, case, rounds, log):
                 continue
             if r > 0:
                 times[engine.name].append(seconds)
+    oracle = Oracle(base, queries, k)
     rows = {}
     for engine in engines:
         t = times[engine.name]
-        wrong, total = wrong_neighbours(base, queries, ids[engine.name], k)
+        wrong, total = oracle.wrong_neighbours(ids[engine.name])
         rows[engine.name] = {"median": statistics.median(t), "min": min(t), "max": max(t), "rounds": len(t), "wrong": wrong, "checked": total}
         if isinstance(engine, Faiss):
             rows[engine.name]["openblas_threads"] = engine.blas_threads
