@@ -6,6 +6,9 @@ include(CMakePackageConfigHelpers)
 set_target_properties(tessera PROPERTIES DEFINE_SYMBOL "" VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 install(TARGETS tessera EXPORT tesseraTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TESSERA_HAVE_FAISS)
+  install(TARGETS tessera_ann EXPORT tesseraTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
@@ -32,6 +35,11 @@ if(NOT BUILD_SHARED_LIBS)
   if(TESSERA_HAVE_HDF5)
     string(APPEND TESSERA_FIND_DEPENDENCIES "enable_language(C)\nfind_dependency(HDF5 COMPONENTS C)\n")
   endif()
+endif()
+# tessera::ann needs FAISS where it is linked; programs without it must not.
+if(TESSERA_HAVE_FAISS)
+  string(APPEND TESSERA_FIND_DEPENDENCIES
+         "find_package(fmt QUIET)\nfind_package(OpenMP QUIET COMPONENTS CXX)\nfind_package(faiss QUIET)\n")
 endif()
 configure_package_config_file(cmake/tesseraConfig.cmake.in ${PROJECT_BINARY_DIR}/tesseraConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)

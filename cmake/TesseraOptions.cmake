@@ -68,6 +68,16 @@ macro(tessera_find_ZSTD)
   endif()
 endmacro()
 
+macro(tessera_find_FAISS)
+  find_package(OpenMP QUIET COMPONENTS CXX)  # Debian's faiss target names it
+  if(OpenMP_CXX_FOUND)
+    find_package(faiss QUIET)
+  endif()
+  if(OpenMP_CXX_FOUND AND TARGET faiss)
+    set(found TRUE)
+  endif()
+endmacro()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -77,6 +87,7 @@ tessera_optional(ZLIB "zlib @ZLIB_VERSION_STRING@: .gz files" "zlib not found: .
 tessera_optional(ZIP "libzip @LIBZIP_VERSION@: reading .npz files" "libzip not found: .npz files are written but not read")
 tessera_optional(HDF5 "libhdf5 @HDF5_VERSION@: .h5 files" "libhdf5 not found: .h5 files are unsupported")
 tessera_optional(ZSTD "libzstd @LIBZSTD_VERSION@: .zarr with --compress zstd" "libzstd not found: no --compress zstd")
+tessera_optional(FAISS "FAISS @faiss_VERSION@: tessera ann" "FAISS, its BLAS or OpenMP not found: tessera ann is unsupported")
 
 set(TESSERA_FEATURES "${TESSERA_FEATURES}" CACHE INTERNAL "")
 

@@ -59,6 +59,8 @@ void add_speed_options(Flags& flags, SpeedArgs& args) {
   flags.value("--screen NAME", args.screen, kGroupSpeed,
               "How pairs are dismissed before double precision: auto | fp32 | fp32-dot | fp32-direct | double");
   flags.value("--tile N", args.tile, kGroupSpeed, "Base rows per tile (default: from the cache sizes)");
+  flags.value("--prune NAME", args.prune, kGroupSpeed,
+              "Reorder the base into compact tiles and never visit far ones: auto (low dimensions) | on | off");
   flags.value("--schedule NAME", args.schedule, kGroupSpeed, "Who works on what: auto | by-query | by-base");
 }
 
@@ -70,6 +72,7 @@ void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
     fail(ErrorCode::invalid_argument, "--schedule {}: wanted one of auto, by-query, by-base", args.schedule);
   }
   options.schedule = *schedule;
+  options.prune = choose<Pruning>("--prune", args.prune, {{"auto", Pruning::automatic}, {"on", Pruning::on}, {"off", Pruning::off}});
   if (!args.tile.empty()) {
     options.tile = parse_integer("--tile", args.tile, 1, std::numeric_limits<std::int64_t>::max());
   }

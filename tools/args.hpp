@@ -25,6 +25,7 @@ struct SpeedArgs {
   std::string screen = "auto";
   std::string tile;
   std::string schedule = "auto";
+  std::string prune = "auto";
 };
 void add_speed_options(Flags& flags, SpeedArgs& args);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "interrupts.hpp"
 
@@ -16,12 +17,14 @@ namespace tessera::cli {
 struct Command {
   CLI::App* app = nullptr;
   std::function<void(Interrupts&)> run;  ///< throws tessera::Error; returning means exit status 0
+  std::vector<Command> commands{};        ///< of a group such as `ann`: the one that was parsed runs instead
 };
 
 Command add_topk(CLI::App& root);
 Command add_graph(CLI::App& root);
 Command add_info(CLI::App& root);
 Command add_recall(CLI::App& root);
+Command add_ann(CLI::App& root);
 Command add_convert(CLI::App& root);
 Command add_dump(CLI::App& root);
 Command add_bench(CLI::App& root);

@@ -2,13 +2,14 @@
 // `tessera dump`: every distance into a file.
 #include "dump.hpp"
 
-#include <cstdio>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "decode.hpp"
 #include "mapped_inputs.hpp"
 
 namespace tessera::cli {
@@ -30,6 +31,7 @@ constexpr const char* kFooter =
     "  tessera dump -o d.npy --verify                           are all bytes those that were written?\n"
     "  tessera dump -b x.npy -o d.npy --shard 0/4               the first of four processes, one file\n"
     "  tessera dump -b x.npy -o d.npy --condensed               scipy's order, half the size\n"
+    "  tessera dump -b tokens.npy --batched -m cosine -o d.npy  [B, N, D] to [B, N, N]\n"
     "  tessera dump -b big.npy -o d.h5 --dry-run                size, plan and time, nothing written\n"
     "\n"
     "In Python: np.load('d.npy', mmap_mode='r'); h5py.File('d.h5')['distances'].";
@@ -39,8 +41,12 @@ void add_options(Flags& flags, DumpArgs& args) {
   flags.value("--cols FILE", args.cols, kGroupInput, "Its columns (default: the same rows)");
   flags.value("--base-rows A:B", args.base_rows, kGroupInput, "Only rows A to B-1 of the base; A: and :B leave an end open");
   flags.value("--cols-rows A:B", args.cols_rows, kGroupInput, "Only these rows of --cols");
+  flags.toggle("--batched", args.batched, kGroupInput, "The base is [B, N, D]: one matrix [N, N] a batch");
+  flags.value("--lengths FILE", args.lengths, kGroupInput, "With --batched, how many of its N rows count in each batch: the others' values are NaN");
+  flags.value("--pool mean", args.pool, kGroupInput, "With --batched, the mean of every batch's rows: one matrix [B, B]");
   flags.value("--in-format NAME", args.in_format, kGroupInput, "Format of the inputs, where the suffix doesn't tell");
-  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf, or an alias");
+  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic, or an alias");
+  add_cell_options(flags, args.cell);
   flags.toggle("--exact", args.exact, kGroupSearch, "Every value is the canonical one, rounded once: slower");
   flags.required("-o,--out FILE", args.out, kGroupOutput, "Where to, by suffix: " + join(dump_formats()));
   flags.value("--dtype TYPE", args.dtype, kGroupOutput, "float32 (default) | float16 | float64: canonical values");
@@ -74,6 +80,7 @@ Request understand(const DumpArgs& args) {
   d.backend = speed.backend;
   d.tile_rows = d.tile_cols = speed.tile;
   d.metric.metric = parse_metric_flag(args.metric);
+  d.metric.cell = cell_of(args.cell);
   d.exact = args.exact;
   d.dtype = choose<DType>("--dtype", args.dtype, {{"float32", DType::f32}, {"float16", DType::f16}, {"float64", DType::f64}});
   if (!args.shard.empty()) std::tie(d.shard, d.shards) = parse_shard(args.shard);
@@ -84,6 +91,12 @@ Request understand(const DumpArgs& args) {
     fail(ErrorCode::invalid_argument, "--force with --shard would undo the other shards: remove {} and {}.tiles first", args.out, args.out);
   }
   if (args.base.empty() && !args.verify) fail(ErrorCode::invalid_argument, "--base is required");
+  if (!args.batched && (!args.pool.empty() || !args.lengths.empty())) fail(ErrorCode::invalid_argument, "--pool and --lengths: only with --batched");
+  if (args.batched && (!args.cols.empty() || !args.base_rows.empty())) {
+    fail(ErrorCode::invalid_argument, "--batched compares the rows of each batch: leave out --cols and --base-rows");
+  }
+  if (!args.pool.empty() && args.pool != "mean") fail(ErrorCode::invalid_argument, "--pool {}: wanted mean", args.pool);
+  request.dump.batched = args.batched && args.pool.empty();
   if (!args.cols_rows.empty() && args.cols.empty()) fail(ErrorCode::invalid_argument, "--cols-rows without --cols");
   for (const std::string& input : {args.base, args.cols}) {
     if (same_file(args.out, input)) fail(ErrorCode::invalid_argument, "-o {}: that is an input; choose another name", args.out);
@@ -94,12 +107,45 @@ Request understand(const DumpArgs& args) {
 
 ReadOptions read_options(const DumpArgs& args, std::string_view flag, const std::string& range) {
   const RowRange rows = parse_row_range(flag, range);
-  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last};
+  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell)};
+}
+
+/// One whole number a batch, at most n.
+std::vector<Index> read_lengths(const std::string& path, Index batches, Index n) {
+  const RowFile file = open_rows(path, {});
+  const RowSet& rows = file.rows();
+  if (rows.rows != batches || rows.cols != 1) {
+    fail(ErrorCode::malformed_input, "'{}' is {} x {}: wanted {} lengths, one a batch", path, rows.rows, rows.cols, batches);
+  }
+  std::vector<Index> lengths;
+  for (Index b = 0; b < batches; ++b) {
+    double value = 0;
+    decode_row(rows, b, &value);
+    if (!(value >= 0 && value <= static_cast<double>(n) && value == std::floor(value))) {
+      fail(ErrorCode::malformed_input, "'{}': length {} of batch {}: wanted a whole number, 0 to {}", path, value, b, n);
+    }
+    lengths.push_back(static_cast<Index>(value));
+  }
+  return lengths;
+}
+
+void take_batches(const DumpArgs& args, DumpInputs& inputs) {
+  inputs.batches = inputs.base.batches();
+  if (inputs.batches < 1) fail(ErrorCode::malformed_input, "'{}' is not [B, N, D] with B of at least 1, as --batched wants (.npy or .npz, C order)", args.base);
+  if (!args.lengths.empty()) inputs.lengths = read_lengths(args.lengths, inputs.batches, inputs.x.rows / inputs.batches);
+  if (args.pool.empty()) return;
+  inputs.means = mean_rows(inputs.x, inputs.batches, inputs.lengths);
+  inputs.x = dense(inputs.means.data(), inputs.batches, inputs.x.cols);
+  inputs.batches = 1;
+  inputs.lengths.clear();
 }
 
 DumpInputs open_inputs(const DumpArgs& args) {
-  DumpInputs inputs{.base = open_rows(args.base, read_options(args, "--base-rows", args.base_rows)), .cols = std::nullopt, .x = {}, .y = std::nullopt};
+  ReadOptions base = read_options(args, "--base-rows", args.base_rows);
+  base.batched = args.batched;
+  DumpInputs inputs{.base = open_rows(args.base, base), .cols = std::nullopt, .x = {}, .y = std::nullopt, .batches = 1, .lengths = {}, .means = {}};
   inputs.x = inputs.base.rows();
+  if (args.batched) take_batches(args, inputs);
   if (!args.cols.empty()) {
     inputs.cols = open_rows(args.cols, read_options(args, "--cols-rows", args.cols_rows));
     inputs.y = inputs.cols->rows();
@@ -162,6 +208,7 @@ DumpReport plan(const DumpArgs& args, const Request& request, const DumpInputs& 
   report.matrix = inputs.y ? plan_distances(inputs.x, *inputs.y, request.distances) : plan_distances(inputs.x, request.distances);
   const MatrixShape& m = report.matrix.grid.shape;
   report.shape = args.condensed ? std::vector<Index>{m.rows * (m.rows - 1) / 2} : std::vector<Index>{m.rows, m.cols};
+  if (request.dump.batched) report.shape.insert(report.shape.begin(), m.batches);
   report.file_bytes = static_cast<double>(size_of(m.dtype));
   for (const Index size : report.shape) report.file_bytes *= static_cast<double>(size);
   report.tiles = report.matrix.grid.tiles();
@@ -170,10 +217,13 @@ DumpReport plan(const DumpArgs& args, const Request& request, const DumpInputs& 
 
 void run_dump(const DumpArgs& args, Interrupts& interrupts) {
   Stopwatch watch;
-  const Request request = understand(args);
+  Request request = understand(args);
   if (args.verify) return verify(args, request, interrupts);
   watch.lap();
   const DumpInputs inputs = open_inputs(args);
+  request.distances.batches = inputs.batches;
+  request.distances.lengths = inputs.lengths;
+  complete_cell(request.distances.metric, args.cell, inputs.base, inputs.cols ? &*inputs.cols : nullptr);
   StageSeconds seconds;
   seconds.read = watch.lap();
   if (args.dry_run) {

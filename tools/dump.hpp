@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "args.hpp"
+#include "cell_args.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "tessera/dump.hpp"
@@ -22,10 +23,14 @@ struct DumpArgs {
   std::string cols_rows;
   std::string in_format;
   std::string metric = "l2";
+  CellArgs cell;
   std::string out;
   std::string dtype = "float32";
   std::string compress;
   std::string shard;
+  std::string pool;
+  std::string lengths;
+  bool batched = false;
   bool exact = false;
   bool condensed = false;
   bool resume = false;
@@ -43,6 +48,9 @@ struct DumpInputs {
 
   RowSet x;
   std::optional<RowSet> y;
+  Index batches = 1;
+  std::vector<Index> lengths;  // of --lengths
+  std::vector<double> means;   // what x views under --pool
   const RowSet* columns() const noexcept { return y ? &*y : nullptr; }
 };
 

@@ -28,6 +28,17 @@ void Flags::value(const char* spelling, std::string& out, const char* group, con
   add_value(*app_, spelling, out, group, help);
 }
 
+void Flags::values(const char* spelling, std::vector<std::string>& out, const char* group, const std::string& help) {
+  const std::string_view text = spelling;
+  const auto blank = text.find(' ');
+  app_->add_option(std::string(text.substr(0, blank)), out, help)
+      ->type_name(std::string(text.substr(blank + 1)))
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+void Flags::require_command() { app_->require_subcommand(1); }
+
 void Flags::required(const char* spelling, std::string& out, const char* group, const std::string& help) {
   add_value(*app_, spelling, out, group, help)->required();
 }

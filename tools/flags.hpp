@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -28,10 +29,15 @@ class Flags {
   Flags(CLI::App& root, const char* name, const char* description, const char* footer);
 
   void value(const char* spelling, std::string& out, const char* group, const std::string& help);
+  /// May be given several times; each takes one value.
+  void values(const char* spelling, std::vector<std::string>& out, const char* group, const std::string& help);
   void required(const char* spelling, std::string& out, const char* group, const std::string& help);
   void toggle(const char* spelling, bool& out, const char* group, const std::string& help);
   void positional(const char* name, std::string& out, const std::string& help);
   void required_positional(const char* name, std::string& out, const std::string& help);
+
+  /// This command is a group: one of the commands added to app() must follow.
+  void require_command();
 
   CLI::App* app() const noexcept { return app_; }
 

@@ -41,6 +41,7 @@ void add_flags(Flags& flags, GraphArgs& args) {
               "Format of the input, where the suffix doesn't tell. Read here: " + join(readable_formats()));
   flags.required("-k N", args.k, kGroupSearch, "Neighbours a row, at least 1");
   flags.value("-m,--metric NAME", args.metric, kGroupSearch, "As for topk: l2 (default) | sqeuclidean | inner_product | cosine | ...");
+  add_cell_options(flags, args.cell);
   flags.value("--self MODE", args.self, kGroupSearch, "What a row does with itself: exclude (default) | first | natural");
   flags.value("--nan POLICY", args.nan, kGroupSearch, "Rows with NaN or inf: error (default) | skip: they get no edges");
   flags.value("--symmetrize HOW", args.symmetrize, kGroupSearch, "none (default) | union | mutual");
@@ -136,13 +137,14 @@ GraphRequest understand(const GraphArgs& args) {
   request.list_k = request.k + (request.preset != nullptr ? request.preset->extra_k : 0);
   if (request.list_k < 1) fail(ErrorCode::invalid_argument, "-k {}: --preset {} counts the row itself; wanted at least 2", args.k, args.preset);
   request.knn.metric.metric = parse_metric_flag(args.metric);
+  request.knn.metric.cell = cell_of(args.cell);
   request.knn.nan = choose<NanPolicy>("--nan", args.nan, {{"error", NanPolicy::error}, {"skip", NanPolicy::skip}});
   request.knn.distances = choose<DistanceType>(
       "--distances", args.distances, {{"float32", DistanceType::float32}, {"float64", DistanceType::float64}});
   choose_edges(args, request);
   choose_form(args, request);
   const RowRange rows = parse_row_range("--base-rows", args.base_rows);
-  request.read = {.format = args.in_format, .first_row = rows.first, .last_row = rows.last};
+  request.read = {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell)};
   request.progress = parse_progress_mode(args.print.progress);
   apply_speed_options(args.speed, request.knn);
   if (!args.out.empty()) {
@@ -189,9 +191,10 @@ void write(const GraphArgs& args, const GraphRequest& request, GraphOutcome& out
 
 void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   Stopwatch watch;
-  const GraphRequest request = understand(args);
+  GraphRequest request = understand(args);
   watch.lap();
   const RowFile base = open_rows(args.base, request.read);
+  complete_cell(request.knn.metric, args.cell, base, nullptr);
   if (base.rows().cols == 0) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", base.path());
   GraphOutcome outcome;
   outcome.seconds.read = watch.lap();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "args.hpp"
+#include "cell_args.hpp"
 #include "graph_presets.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -22,6 +23,7 @@ struct GraphArgs {
   std::string in_format;
   std::string k;
   std::string metric = "l2";
+  CellArgs cell;
   std::string self;
   std::string nan = "error";
   std::string symmetrize;

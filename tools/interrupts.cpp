@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include "exit_codes.hpp"
@@ -12,42 +12,52 @@
 namespace tessera::cli {
 namespace {
 
-// Wakes the watcher when the command ends; no user sends it to mean something else.
-constexpr int kWakeSignal = SIGUSR1;
+// What a handler may touch. A library's threads may have started before main() and take signals too, so masks would not do.
+sem_t wake;
+volatile std::sig_atomic_t struck = 0;
+
+extern "C" void on_signal(int) {
+  struck = struck + 1;
+  sem_post(&wake);
+}
 
 bool is_ignored(int signal) noexcept {
   struct sigaction action {};
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-sigset_t watched_signals() noexcept {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, kWakeSignal);
+/// SIGINT and SIGTERM, unless the caller had them ignored.
+void handle(void (*handler)(int)) noexcept {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;  // no read or write elsewhere ends early for it
   for (const int signal : {SIGINT, SIGTERM}) {
-    if (!is_ignored(signal)) sigaddset(&set, signal);
+    if (!is_ignored(signal)) sigaction(signal, &action, nullptr);
   }
-  return set;
 }
 
 }  // namespace
 
 Interrupts::Interrupts() {
-  const sigset_t set = watched_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  sem_init(&wake, 0, 0);
   watcher_ = std::jthread([this] { watch(); });
+  handle(on_signal);
 }
 
 Interrupts::~Interrupts() {
+  handle(SIG_DFL);
   closing_ = true;
-  pthread_kill(watcher_.native_handle(), kWakeSignal);
+  sem_post(&wake);
 }
 
 void Interrupts::watch() noexcept {
-  const sigset_t set = watched_signals();
-  while (!closing_) {
-    int signal = 0;
-    if (sigwait(&set, &signal) == 0 && signal != kWakeSignal) react();
+  int seen = 0;
+  while (true) {
+    while (sem_wait(&wake) != 0) {}
+    if (closing_) return;
+    if (struck == seen) continue;
+    ++seen;
+    react();
   }
 }
 

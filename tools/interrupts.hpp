@@ -11,9 +11,8 @@ namespace tessera::cli {
 
 /// Turns SIGINT and SIGTERM into a stop request.
 ///
-/// The signals are blocked in every thread and one thread waits for them with sigwait(), so nothing runs inside a
-/// signal handler. Construct it before any other thread starts (they inherit the mask), and once. A signal the caller
-/// had ignored (nohup, a shell's background job) stays ignored.
+/// The handler only wakes a thread of ours, which does the rest. Construct it once. A signal the caller had ignored (nohup,
+/// a shell's background job) stays ignored.
 class Interrupts {
  public:
   enum class Phase : std::uint8_t {

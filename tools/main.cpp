@@ -36,6 +36,7 @@ constexpr const char* kFooter =
     "  tessera graph -b points.npy -k 15 -o graph.npz   its kNN graph, for SciPy and its kin\n"
     "  tessera recall --truth gt.ibin --run hnsw.npz -k 10\n"
     "  tessera dump -b points.npy -m cosine -o d.npy    every distance, into a file\n"
+    "  tessera ann sweep -b base.fbin --queries q.fbin -k 10 --index HNSW32 -o sweep.json\n"
     "  tessera info base.fbin                           what a file holds\n"
     "  tessera convert base.fvecs base.npy              the same rows in another format\n"
     "  tessera bench                                    how fast this machine searches\n"
@@ -44,10 +45,19 @@ constexpr const char* kFooter =
     "3 malformed or inconsistent input; 4 a gate was missed; 130 interrupted.\n"
     "`tessera COMMAND --help` explains each command.";
 
-/// "tessera topk" once a command was recognised, else "tessera".
+/// The command that was recognised, group by group; the root when none was.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.front());
+}
+
+/// "tessera topk" or "tessera ann build" once a command was recognised, else "tessera".
 std::string invocation(const CLI::App& root) {
-  const auto parsed = root.get_subcommands();
-  return parsed.empty() ? "tessera" : "tessera " + parsed.front()->get_name();
+  std::string text = root.get_name();
+  for (auto parsed = root.get_subcommands(); !parsed.empty(); parsed = parsed.front()->get_subcommands()) {
+    text += " " + parsed.front()->get_name();
+  }
+  return text;
 }
 
 std::vector<std::string> long_flags(const CLI::App& app) {
@@ -66,19 +76,24 @@ std::vector<std::string> command_names(const std::vector<Command>& commands) {
 
 /// What CLI11 found wrong, in a user's words.
 std::string describe(const CLI::ParseError& error, const CLI::App& root, const std::vector<Command>& commands) {
-  const auto parsed = root.get_subcommands();
-  const CLI::App& app = parsed.empty() ? root : *parsed.front();
+  const CLI::App& app = innermost(root);
+  const auto* group = &commands;
+  for (auto parsed = root.get_subcommands(); !parsed.empty(); parsed = parsed.front()->get_subcommands()) {
+    const auto found = std::find_if(group->begin(), group->end(), [&](const Command& c) { return c.app == parsed.front(); });
+    group = &found->commands;
+  }
   const auto extras = app.remaining();
   // A mistyped --base also leaves --base missing: the unknown word is what to point at.
   if (extras.empty()) return error.what();
   const std::string& word = extras.front();
   const bool flag = word.starts_with("-");
   const std::string name = word.substr(0, word.find('='));
-  std::string text = flag            ? fmt::format("no flag {}", name)
-                     : parsed.empty() ? fmt::format("no command named '{}'", word)
+  const bool command_wanted = !group->empty();
+  std::string text = flag             ? fmt::format("no flag {}", name)
+                     : command_wanted ? fmt::format("no command named '{}'", word)
                                       : fmt::format("'{}' is not expected here", word);
   const std::string guess = flag             ? closest_word(name, long_flags(app))
-                            : parsed.empty() ? closest_word(word, command_names(commands))
+                            : command_wanted ? closest_word(word, command_names(*group))
                                              : "";
   if (!guess.empty()) text += fmt::format("; did you mean {}?", guess);
   return text;
@@ -93,10 +108,17 @@ int report_usage(const CLI::App& root, const std::string& message) {
   return report(kExitUsage, fmt::format("{}\nSee `{} --help`.", message, invocation(root)));
 }
 
-int run(const CLI::App& root, const std::vector<Command>& commands) {
+/// The command that was parsed, inside its group; null when there is none.
+const Command* chosen_command(const std::vector<Command>& commands) {
   const auto chosen =
       std::find_if(commands.begin(), commands.end(), [](const Command& command) { return command.app->parsed(); });
-  if (chosen == commands.end()) return report_usage(root, "a command is needed");
+  if (chosen == commands.end()) return nullptr;
+  return chosen->commands.empty() ? &*chosen : chosen_command(chosen->commands);
+}
+
+int run(const CLI::App& root, const std::vector<Command>& commands) {
+  const Command* chosen = chosen_command(commands);
+  if (chosen == nullptr) return report_usage(root, "a command is needed");
   Interrupts interrupts;
   try {
     chosen->run(interrupts);
@@ -123,7 +145,8 @@ int parse_and_run(int argc, const char* const* argv) {
   root.formatter(help_formatter());
   root.get_help_ptr()->group(kGroupOther);
   root.set_version_flag("--version", "tessera " + version(), "Print the version and exit")->group(kGroupOther);
-  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_dump(root), add_recall(root), add_info(root), add_convert(root), add_bench(root)};
+  const std::vector<Command> commands = {add_topk(root), add_graph(root), add_dump(root),    add_recall(root),
+                                         add_ann(root),  add_info(root),  add_convert(root), add_bench(root)};
   root.require_subcommand(0, 1);
   try {
     root.parse(argc, argv);

@@ -49,8 +49,11 @@ void add_input_options(Flags& flags, TopkArgs& args) {
 void add_search_options(Flags& flags, TopkArgs& args) {
   flags.required("-k N", args.k, kGroupSearch, "Neighbours per query, at least 1");
   flags.value("-m,--metric NAME", args.metric, kGroupSearch,
-              "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf, "
+              "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic, "
               "or an alias: euclidean, ip, angular, manhattan ...");
+  add_cell_options(flags, args.cell);
+  flags.value("--images WHICH", args.images, kGroupSearch,
+              "periodic: nearest (default): each row once | all: every image is a neighbour of its own; only the row itself at shift 0 is left out");
   flags.value("--self MODE", args.self, kGroupSearch,
               "Without --queries, what a row does with itself, by id: "
               "exclude (default) it | list it first | natural: like any other");
@@ -62,6 +65,8 @@ void add_result_options(Flags& flags, TopkArgs& args) {
   flags.value("-o,--out FILE", args.out, kGroupOutput,
               "Where to, by suffix: " + join(writable_formats()) +
                   "; - for a text table on stdout (default: a look at the first rows)");
+  flags.value("--shifts FILE", args.shifts, kGroupOutput,
+              "periodic: write the cells S that each neighbour is moved by, x_j - x_i + S * cell, as .npy, int32 [nq, k, 3]");
   flags.toggle("--force", args.force, kGroupOutput, "Overwrite the output file");
   flags.value("--distances DTYPE", args.distances, kGroupOutput, "float32 (default) | float64");
   flags.value("--ids DTYPE", args.ids, kGroupOutput, "int64 (default) | int32, in npz, h5 and npy");
@@ -87,10 +92,17 @@ ReadOptions read_options(const TopkArgs& args, std::string_view flag, const std:
   return {.format = args.in_format,
           .first_row = rows.first,
           .last_row = rows.last,
-          .role = of_queries ? RowRole::queries : RowRole::base};
+          .role = of_queries ? RowRole::queries : RowRole::base,
+          .frame = frame_of(args.cell)};
 }
 
 void check_output(const TopkArgs& args, const WriteOptions& write) {
+  if (!args.shifts.empty()) {
+    if (!args.shifts.ends_with(".npy") || args.shifts == args.out || same_file(args.shifts, args.base)) {
+      fail(ErrorCode::invalid_argument, "--shifts {}: wanted a .npy file of its own", args.shifts);
+    }
+    check_writable(args.shifts, {.format = "npy", .overwrite = args.force});
+  }
   if (args.out == "-" && args.print.json) {
     fail(ErrorCode::invalid_argument, "--json and -o - both want standard output: give -o a file");
   }
@@ -107,6 +119,7 @@ Request understand(const TopkArgs& args) {
   Request request;
   request.k = parse_integer("-k", args.k, 1, std::numeric_limits<Index>::max());
   request.knn.metric.metric = parse_metric_flag(args.metric);
+  request.knn.metric.cell = cell_of(args.cell);
   request.knn.self = self_mode(args);
   request.knn.nan =
       choose<NanPolicy>("--nan", args.nan, {{"error", NanPolicy::error}, {"skip", NanPolicy::skip}});
@@ -114,6 +127,8 @@ Request understand(const TopkArgs& args) {
       "--distances", args.distances, {{"float32", DistanceType::float32}, {"float64", DistanceType::float64}});
   request.write.ids_int32 = choose<bool>("--ids", args.ids, {{"int64", false}, {"int32", true}});
   request.write.overwrite = args.force;
+  request.knn.shifts = !args.shifts.empty();
+  request.knn.images = choose<Images>("--images", args.images, {{"nearest", Images::nearest}, {"all", Images::all}});
   request.read_base = read_options(args, "--base-rows", args.base_rows);
   request.read_queries = read_options(args, "--query-rows", args.query_rows);
   request.progress = parse_progress_mode(args.print.progress);
@@ -185,6 +200,10 @@ void write(const TopkArgs& args, const Request& request, const Inputs& inputs, c
   } else if (!args.print.json) {
     print_preview(neighbours, first_query);
   }
+  if (args.shifts.empty()) return;
+  interrupts.enter(Interrupts::Phase::writing);
+  write_shifts(args.shifts, neighbours, args.force);
+  interrupts.enter(Interrupts::Phase::idle);
 }
 
 void print_report(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {
@@ -202,9 +221,10 @@ void print_report(const TopkArgs& args, const Request& request, const Inputs& in
 
 void run_topk(const TopkArgs& args, Interrupts& interrupts) {
   Stopwatch watch;
-  const Request request = understand(args);
+  Request request = understand(args);
   watch.lap();
   const Inputs inputs = open_inputs(args, request);
+  complete_cell(request.knn.metric, args.cell, inputs.base, inputs.queries ? &*inputs.queries : nullptr);
   Outcome outcome;
   outcome.seconds.read = watch.lap();
   outcome.neighbours = search(request, inputs, args, interrupts);

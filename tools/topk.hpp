@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "args.hpp"
+#include "cell_args.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "tessera/io.hpp"
@@ -24,6 +25,9 @@ struct TopkArgs {
   std::string in_format;
   std::string k;
   std::string metric = "l2";
+  CellArgs cell;
+  std::string images = "nearest";
+  std::string shifts;
   std::string self;
   std::string nan = "error";
   std::string distances = "float32";

@@ -45,8 +45,14 @@ std::vector<std::string> find_warnings(const TopkArgs& args, const Request& requ
                                    plural(report.skipped_base), report.skipped_queries,
                                    report.skipped_queries == 1 ? "y" : "ies"));
   }
+  if (report.beyond_half_cell > 0) {
+    warnings.push_back(fmt::format("{} quer{} a neighbour at {:.6g} or farther, half the shortest lattice vector: only the nearest image of each row is listed, and others may "
+                                   "be as near",
+                                   report.beyond_half_cell, report.beyond_half_cell == 1 ? "y has" : "ies have", report.half_cell));
+  }
   const Index candidates = fewest_candidates(inputs, request, report);
-  if (request.k > candidates && inputs.query_file().rows().rows > 0) {
+  const bool one_each = request.knn.images == Images::nearest;
+  if (one_each && request.k > candidates && inputs.query_file().rows().rows > 0) {
     const std::string_view distance = request.knn.metric.metric == Metric::inner_product ? "-inf" : "inf";
     warnings.push_back(fmt::format("k is {}, but there are only {} candidates: rows end in padding (id -1, {})",
                                    request.k, candidates, distance));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/cell.hpp"
 #include "tessera/export.hpp"
 #include "tessera/progress.hpp"
 #include "tessera/result.hpp"
@@ -25,6 +26,8 @@ struct ReadOptions {
   Index first_row = 0;      ///< rows [first_row, last_row) only; ids stay the file's row numbers
   Index last_row = -1;      ///< -1: to the end
   RowRole role = RowRole::base;  ///< which array is meant when several are there and none is named
+  bool batched = false;     ///< npy, npz: arrays [B, n, d] too, as B * n rows; RowFile::batches() says B
+  Index frame = 0;          ///< which, from 0, of a file of atoms that holds several (xyz, gro, pdb)
 };
 
 /// An opened file of rows: memory-mapped where the layout allows, else read. Owns what rows() views.
@@ -44,6 +47,8 @@ class TESSERA_API RowFile {
   const std::string& format() const noexcept;     ///< "npy", "fbin", ...
   bool mapped() const noexcept;                   ///< true: backed by the file's own pages
   Index file_rows() const noexcept;               ///< rows in the whole file
+  Index batches() const noexcept;                 ///< B of an array [B, n, d] (ReadOptions::batched), else 0
+  const std::optional<Cell>& cell() const noexcept;  ///< of a file of atoms that has one, in the file's own unit
 
   struct Impl;
   explicit RowFile(std::unique_ptr<Impl> impl);
@@ -64,6 +69,10 @@ struct WriteOptions {
 /// truth (u32 nq, u32 k, i32 ids, f32 distances); csv.
 TESSERA_API void write_neighbours(const std::string& path, const Neighbours& neighbours,
                                   const WriteOptions& options = {});
+
+/// Writes Neighbours::shifts as .npy, int32 [nq, k, 3], by the same rules as write_neighbours().
+/// throws   Error{invalid_argument} when the lists come without shifts.
+TESSERA_API void write_shifts(const std::string& path, const Neighbours& neighbours, bool overwrite = false);
 
 /// Throws what write_neighbours() would throw for this path before a long computation is spent on it:
 /// Error{unsupported} for a format whose library this build lacks.

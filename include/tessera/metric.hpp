@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/cell.hpp"
+
 namespace tessera {
 
 /// The distances Tessera knows. Canonical values are defined in docs/numerics.md.
@@ -19,6 +21,7 @@ enum class Metric : std::uint8_t {
 /// A metric with its parameters; a plain value.
 struct MetricSpec {
   Metric metric = Metric::l2;
+  std::optional<Cell> cell{};  ///< periodic, and only there: the cell that repeats
 };
 
 TESSERA_API std::string_view name_of(Metric metric) noexcept;

@@ -27,6 +27,12 @@ enum class NanPolicy : std::uint8_t {
   skip    ///< such base rows are never returned; such queries are answered with padding
 };
 
+/// Which images of a base row a periodic search lists.
+enum class Images : std::uint8_t {
+  nearest,  ///< each row once, at its nearest image
+  all       ///< every image is a neighbour of its own; a list is ordered by (distance, id, shift)
+};
+
 enum class DistanceType : std::uint8_t { float32, float64 };
 enum class BackendKind : std::uint8_t { automatic, cpu };
 
@@ -36,11 +42,16 @@ enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, doubl
 /// Who works on what; speed only.
 enum class Schedule : std::uint8_t { automatic, by_query, by_base };
 
+/// Whether base rows are reordered into compact tiles, and tiles too far from a query are never visited; speed only.
+enum class Pruning : std::uint8_t { automatic, off, on };
+
 /// Names as the command spells them ("auto", "fp32", "fp32-dot", "double", "by-query", ...).
 TESSERA_API std::string_view name_of(Screen screen) noexcept;
 TESSERA_API std::optional<Screen> parse_screen(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(Schedule schedule) noexcept;
 TESSERA_API std::optional<Schedule> parse_schedule(std::string_view name) noexcept;
+TESSERA_API std::string_view name_of(Pruning pruning) noexcept;
+TESSERA_API std::optional<Pruning> parse_pruning(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(SelfMode mode) noexcept;
 TESSERA_API std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept;
 
@@ -50,11 +61,14 @@ struct KnnOptions {
   SelfMode self = SelfMode::none;
   NanPolicy nan = NanPolicy::error;
   DistanceType distances = DistanceType::float32;
+  Images images = Images::nearest;  ///< periodic only
+  bool shifts = false;              ///< periodic: also return the cells that each neighbour is moved by
 
   // Speed only.
   BackendKind backend = BackendKind::automatic;
   Screen screen = Screen::automatic;
   Schedule schedule = Schedule::automatic;
+  Pruning prune = Pruning::automatic;  ///< on: an error where the metric or screen cannot
   Index tile = 0;                   ///< base rows per tile; 0: chosen from the cache sizes
   int threads = 0;                  ///< 0: the cores the process may use
   std::uint64_t memory = 0;         ///< bytes for buffers; 0: half of what is free

@@ -20,6 +20,7 @@ struct Report {
   Index tile_cols = 0;    // base rows per tile
   Index segments = 0;     // parts the base was streamed in
   Index splits = 0;       // parts of the base worked on at once (by-base)
+  bool pruned = false;    // compact tiles, far ones never visited
 
   double seconds_prepare = 0;
   double seconds_search = 0;
@@ -29,6 +30,8 @@ struct Report {
   double pruned_fraction = 0;       // pairs dismissed a tile at a time
   Index skipped_base = 0;           // non-finite base rows left out (NanPolicy::skip)
   Index skipped_queries = 0;        // non-finite queries answered with padding
+  double half_cell = 0;             // half the shortest lattice vector; +inf when nothing repeats (periodic)
+  Index beyond_half_cell = 0;       // queries with a neighbour that far or farther: another image of it may be nearer than the k-th
   Index zero_base = 0;              // all-zero base rows (cosine)
   Index zero_queries = 0;           // all-zero queries (cosine)
 };
@@ -40,6 +43,7 @@ struct Neighbours {
   std::vector<std::int64_t> ids;      // [nq, k]; -1 past the candidates
   std::vector<float> distances;       // [nq, k]; +inf there (-inf for inner_product); empty when float64 was asked
   std::vector<double> distances64;    // [nq, k]; only when float64 was asked
+  std::vector<std::int32_t> shifts;   // [nq, k, 3]; only when asked: S, so that the difference is y - x + S * cell; 0 in padding
   Report report;
 };
 

@@ -3,6 +3,7 @@
 
 #include "tessera/distances.hpp"
 #include "tessera/dump.hpp"
+#include "tessera/cell.hpp"
 #include "tessera/error.hpp"
 #include "tessera/graph.hpp"
 #include "tessera/info.hpp"

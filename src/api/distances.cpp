@@ -8,6 +8,7 @@
 #include "api/validate.hpp"
 #include "engine/matrix.hpp"
 #include "engine/registry.hpp"
+#include "metrics/traits.hpp"
 #include "prepare/pool.hpp"
 #include "support/fail.hpp"
 
@@ -22,7 +23,8 @@ core::ValuesProblem problem_of(const RowSet& x, const RowSet& y, bool self, cons
           .lengths = options.lengths,
           .metric = options.metric,
           .dtype = options.dtype,
-          .exact = options.exact};
+          // A nearest image is searched for in double: there is no cheaper evaluator for it yet.
+          .exact = options.exact || metrics::traits_of(options.metric.metric).nearest_image};
 }
 
 DistanceOptions with_tiles(DistanceOptions options, const TileGrid& wish) {

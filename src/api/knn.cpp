@@ -3,6 +3,7 @@
 
 #include "api/guarded.hpp"
 #include "api/validate.hpp"
+#include "engine/all_images.hpp"
 #include "engine/session.hpp"
 #include "support/fail.hpp"
 
@@ -13,6 +14,7 @@ using api::guarded;
 Neighbours knn(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options) {
   api::validate_base(base, options);
   api::validate_search(queries, base, k, options);
+  if (options.images == Images::all) return guarded([&] { return engine::search_all_images(queries, base, k, options); });
   return guarded([&] { return engine::search_streaming(queries, base, k, options); });
 }
 
@@ -35,6 +37,7 @@ Neighbours PreparedBase::search(const RowSet& queries, Index k) const { return s
 Neighbours PreparedBase::search(const RowSet& queries, Index k, const KnnOptions& options) const {
   api::validate_search(queries, impl_->prepared.base(), k, options);
   api::validate_same_preparation(impl_->options, options);
+  if (options.images == Images::all) return guarded([&] { return engine::search_all_images(queries, impl_->prepared.base(), k, options); });
   return guarded([&] { return impl_->prepared.search(queries, k, options); });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/validate.hpp"
 
+#include "metrics/lattice.hpp"
+#include "metrics/traits.hpp"
 #include "support/fail.hpp"
 
 namespace tessera::api {
@@ -14,16 +16,34 @@ void validate_rows(const RowSet& rows, const char* what) {
   if (rows.data == nullptr && rows.rows > 0) fail(ErrorCode::invalid_argument, "{}: no data behind {} rows", what, rows.rows);
 }
 
+void validate_metric(const MetricSpec& spec, Index cols) {
+  const bool wants_cell = metrics::traits_of(spec.metric).nearest_image;
+  if (!wants_cell) {
+    if (spec.cell) fail(ErrorCode::invalid_argument, "a cell is given, but {} does not use one: wanted the metric periodic", name_of(spec.metric));
+    return;
+  }
+  if (!spec.cell) fail(ErrorCode::invalid_argument, "the metric periodic needs a cell: edge lengths, lengths and angles, or row vectors");
+  if (cols > kMostPeriodicCols) fail(ErrorCode::invalid_argument, "periodic distances are for points of 1 to 3 columns, these have {}", cols);
+  metrics::make_lattice(*spec.cell, cols);
+}
+
 }  // namespace
 
 void validate_base(const RowSet& base, const KnnOptions& options) {
   validate_rows(base, "base");
+  validate_metric(options.metric, base.cols);
   if (options.tile < 0) fail(ErrorCode::invalid_argument, "tile is {}: wanted 0 (chosen for you) or a number of base rows", options.tile);
   if (options.threads < 0) fail(ErrorCode::invalid_argument, "threads is {}: wanted 0 (all usable cores) or more", options.threads);
 }
 
 void validate_search(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options) {
   validate_rows(queries, "queries");
+  if (options.images == Images::all && !metrics::traits_of(options.metric.metric).nearest_image) {
+    fail(ErrorCode::invalid_argument, "all images are asked for, but {} has none: wanted the metric periodic", name_of(options.metric.metric));
+  }
+  if (options.shifts && !metrics::traits_of(options.metric.metric).nearest_image) {
+    fail(ErrorCode::invalid_argument, "shifts are asked for, but {} has no images: wanted the metric periodic", name_of(options.metric.metric));
+  }
   if (k < 1) fail(ErrorCode::invalid_argument, "k is {}: wanted at least 1", k);
   if (queries.cols != base.cols) {
     fail(ErrorCode::invalid_argument, "queries have {} columns, the base has {}: wanted the same dimension", queries.cols, base.cols);
@@ -34,6 +54,7 @@ void validate_search(const RowSet& queries, const RowSet& base, Index k, const K
 void validate_matrix(const RowSet& x, const RowSet& y, const DistanceOptions& options) {
   validate_rows(x, "base");
   validate_rows(y, "cols");
+  validate_metric(options.metric, x.cols);
   if (x.cols != y.cols) {
     fail(ErrorCode::invalid_argument, "the base has {} columns, the other set {}: wanted the same dimension", x.cols, y.cols);
   }
@@ -64,6 +85,7 @@ void validate_same_preparation(const KnnOptions& prepared, const KnnOptions& sea
     fail(ErrorCode::invalid_argument, "the base was prepared for {}, the search asks for {}: prepare it again", name_of(prepared.metric.metric),
          name_of(search.metric.metric));
   }
+  if (search.metric.cell != prepared.metric.cell) fail(ErrorCode::invalid_argument, "the base was prepared for another cell: prepare it again");
   if (search.nan != prepared.nan) fail(ErrorCode::invalid_argument, "the base was prepared under another policy for non-finite rows: prepare it again");
 }
 

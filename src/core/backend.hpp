@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "core/candidate.hpp"
@@ -24,11 +25,22 @@ class PreparedSegment {
   virtual Index cols() const noexcept = 0;             ///< positions that tiles run over
   virtual std::uint64_t bytes() const noexcept = 0;    ///< memory held
   virtual void describe(Report& report) const = 0;     ///< adds the rows it left out
+  /// Row of every position, for queries that are the same rows to follow; empty where positions follow the rows.
+  virtual std::span<const Index> order() const noexcept { return {}; }
 };
 
 struct WorkCounts {
   std::int64_t survivors = 0;
   std::int64_t refined = 0;
+  std::int64_t pruned = 0;  // pairs in tiles that were never visited
+};
+
+/// Which tiles a block of query rows visits, and in what order.
+class TileWalk {
+ public:
+  virtual ~TileWalk() = default;
+  /// The next tile's columns; false when no tile is left that could change a list.
+  virtual bool next(Range& cols) = 0;
 };
 
 /// One worker's hands: takes a block of query rows through any tiles of a segment, in any order, and ends with their lists.
@@ -38,6 +50,8 @@ class TopkWorker {
   /// Starts query rows [first, last). carry: [rows, k] lists from earlier segments, or null.
   /// lead: this worker also answers for rows outside the tiles (zero rows, queries answered without a search).
   virtual void begin(Range rows, const Candidate* carry, bool lead) = 0;
+  /// Of a pruned segment (BasePlan::pruned): the tiles that may hold neighbours of the rows begun, near ones first.
+  virtual TileWalk& near_to_far() = 0;
   virtual void screen(const Tile& tile) = 0;
   /// Writes the k best of everything seen: out [rows, k], ascending, padded with id -1.
   virtual void finish(Candidate* out) = 0;

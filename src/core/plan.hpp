@@ -13,6 +13,7 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 1 << 20;
   Index panel_rows = 8;   // query rows that a kernel takes at once
   Index panel_cols = 48;  // base rows that a kernel takes at once
+  bool can_prune = false; // offers TopkWorker::near_to_far
 };
 
 /// How the base is laid out; fixed when it is prepared.
@@ -21,6 +22,7 @@ struct BasePlan {
   Index tile_cols = 0;               // base rows in a tile, a multiple of panel_cols
   Index segment_rows = 0;            // base rows prepared at once
   Index segments = 0;
+  bool pruned = false;               // rows are reordered so that tiles are compact, and far tiles are never visited
 };
 
 /// How a set of queries is taken through it.

@@ -26,6 +26,8 @@ struct QueryProblem {
   SelfMode self = SelfMode::none;
   Index k = 1;
   SpecialRows special;
+  std::vector<Index> order;  // the query row worked on at each place, so that places near each other are near in space; empty: as they are
+  Index row_at(Index place) const noexcept { return order.empty() ? place : order[static_cast<std::size_t>(place)]; }
 };
 
 }  // namespace tessera::core

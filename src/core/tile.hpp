@@ -14,7 +14,7 @@ struct Range {
 
 /// A rectangle of the distance matrix: query rows by columns of the prepared base.
 struct Tile {
-  Range rows;
+  Range rows;  // top-K: places of queries (core/problem.hpp). Values: rows
   Range cols;  // top-K: positions among the packed base rows; first is a tile boundary of the plan. Values: columns
   Index batch = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "engine/cpu_topk.hpp"
 #include "engine/cpu_values.hpp"
+#include "prepare/fold.hpp"
 #include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
@@ -15,27 +16,32 @@ namespace {
 class CpuPreparedBase final : public core::PreparedBaseBackend {
  public:
   CpuPreparedBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, const core::BasePlan& plan, core::Executor& executor)
-      : kernels_(kernels), problem_(problem), plan_(plan), traits_(metrics::traits_of(problem.metric.metric)) {
+      : kernels_(kernels), problem_(problem), plan_(plan), traits_(metrics::traits_of(problem.metric.metric)),
+        lattice_(traits_.nearest_image ? metrics::make_lattice(problem.metric.cell.value(), problem.base.cols) : nullptr) {
     const prepare::RowReader reader(kernels, problem.base, traits_.unit_rows);
-    special_ = prepare::find_special_rows(reader, problem_.nan, "base", executor);
+    special_ = prepare::find_special_rows(reader, problem_.nan, "base", executor, prepare::largest_value(lattice_.get()));
     if (plan.screen == Screen::double_precision) return;
     narrowing_ = std::make_unique<prepare::Narrowing>(
-        prepare::choose_narrowing(reader, traits_, plan.screen == Screen::fp32_dot, problem.bound_inflation));
+        prepare::choose_narrowing(reader, traits_, plan.screen == Screen::fp32_dot, problem.bound_inflation, lattice_.get()));
+    if (lattice_) fold_ = std::make_unique<prepare::Fold>(prepare::make_fold(*lattice_, *narrowing_));
   }
 
   std::unique_ptr<core::PreparedSegment> segment(core::Range rows, core::Executor& executor) override {
     const prepare::RowReader reader(kernels_, slice(problem_.base, rows.first, rows.last), traits_.unit_rows);
-    return prepare::pack_panels(reader, prepare::special_within(special_, rows), narrowing_.get(), plan_.tile_cols, executor);
+    return prepare::pack_panels(reader, prepare::special_within(special_, rows), narrowing_.get(), plan_.tile_cols, plan_.pruned, executor);
   }
 
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
                                            const core::QueryPlan& plan) const override {
     return make_cpu_topk_worker({.kernels = kernels_,
                                  .traits = traits_,
+                                 .lattice = lattice_.get(),
                                  .narrowing = narrowing_.get(),
+                                 .fold = fold_.get(),
                                  .panels = static_cast<const prepare::Panels&>(segment),
                                  .base = problem_.base,
                                  .queries = queries,
+                                 .pruned = plan_.pruned,
                                  .tile_rows = plan.tile_rows});
   }
 
@@ -44,8 +50,10 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
   core::BaseProblem problem_;
   core::BasePlan plan_;
   const metrics::MetricTraits& traits_;
+  std::shared_ptr<const metrics::Lattice> lattice_;
   core::SpecialRows special_;  // of the whole base
   std::unique_ptr<prepare::Narrowing> narrowing_;  // null: double screen
+  std::unique_ptr<prepare::Fold> fold_;            // periodic fp32 screens
 };
 
 class CpuBackend final : public core::Backend {
@@ -54,7 +62,8 @@ class CpuBackend final : public core::Backend {
   std::string name() const override { return "cpu"; }
   std::string isa() const override { return kernels_.isa; }
   core::DeviceInfo device() const override {
-    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols};
+    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols,
+            .can_prune = true};
   }
   std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
                                                      core::Executor& executor) override {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "engine/canonical_pair.hpp"
 #include "engine/cpu_topk.hpp"
 #include "metrics/bound.hpp"
 #include "select/row_state.hpp"
@@ -14,7 +15,7 @@ class CpuRefiner final : public select::Refiner {
  public:
   explicit CpuRefiner(const CpuTopkInputs& in)
       : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
-        sum_(in.kernels.canonical[static_cast<int>(in.traits.canonical)]), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
+        pair_(in.kernels, in.traits, in.lattice), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
         z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
         base_row_(static_cast<std::size_t>(reader_.padded())) {}
 
@@ -29,9 +30,9 @@ class CpuRefiner final : public select::Refiner {
 
   double key(Index position) noexcept {
     reader_.read(panels_.row_at(position), base_row_.data());
-    return traits_.key(sum_(query_, base_row_.data(), reader_.padded()));
+    return pair_.key(query_, base_row_.data(), reader_.padded());
   }
-  double key_to_itself() noexcept { return traits_.key(sum_(query_, query_, reader_.padded())); }
+  double key_to_itself() noexcept { return pair_.key(query_, query_, reader_.padded()); }
 
   std::int64_t refined() const noexcept { return refined_; }
 
@@ -39,7 +40,7 @@ class CpuRefiner final : public select::Refiner {
   const metrics::MetricTraits& traits_;
   const prepare::Panels& panels_;
   prepare::RowReader reader_;
-  kernels::CanonicalKernel sum_;
+  CanonicalPair pair_;
   double z_scale_;
   float z_cap_;
   support::AlignedBuffer<double> base_row_;

@@ -47,14 +47,15 @@ struct QueryPanel {
   Index first;  // row within the tile
   Index rows;   // 1, 2, 4, ... panel_rows
   kernels::ScreenKernels kernels;
+  kernels::ScreenKernels coarse;  // periodic: without the list of images that folding may miss
 };
 
-class CpuTopkWorker final : public core::TopkWorker {
+class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
  public:
   explicit CpuTopkWorker(const CpuTopkInputs& in)
-      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), d_(in.base.cols), padded_(reader_.padded()),
+      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), d_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
         hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
-        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_)), rows_(static_cast<std::size_t>(in.tile_rows)),
+        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned)), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0), rows_(static_cast<std::size_t>(in.tile_rows)),
         query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * d_)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
         pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
         minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
@@ -70,7 +71,10 @@ class CpuTopkWorker final : public core::TopkWorker {
     seeded_ = carry != nullptr;
     for (Index r = 0; r < count_; ++r) begin_row(r, carry != nullptr ? carry + r * capacity_.k : nullptr, lead);
     if (in_.narrowing != nullptr) pack_queries();
+    if (in_.pruned) start_walk();
   }
+
+  core::TileWalk& near_to_far() override { return *this; }
 
   void screen(const Tile& tile) override {
     if (in_.narrowing == nullptr) return screen_in_double(tile.cols);
@@ -98,7 +102,7 @@ class CpuTopkWorker final : public core::TopkWorker {
     }
   }
 
-  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined()}; }
+  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined(), pruned_}; }
 
  private:
   // A kernel call ends when a list might not take another panel; three panels keep the first, dense calls short.
@@ -111,6 +115,45 @@ class CpuTopkWorker final : public core::TopkWorker {
 
   double* query_row(Index r) noexcept { return query_rows_.data() + r * padded_; }
 
+  // --- pruned segments ---------------------------------------------------------------------------------------------
+
+  /// Around the rows that are searched; the bound of their pairs is one for the segment.
+  void start_walk() {
+    const auto d = static_cast<std::size_t>(d_);
+    std::fill_n(box_.begin(), d, kInfinity);
+    std::fill_n(box_.begin() + d_, d, -kInfinity);
+    unvisited_ = 0;
+    for (Index r = 0; r < count_; ++r) {
+      QueryRow& row = rows_[static_cast<std::size_t>(r)];
+      if (row.kind != RowKind::searched) continue;
+      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, in_.panels.all_terms);
+      const double* x = query_row(r);
+      for (std::size_t t = 0; t < d; ++t) {
+        box_[t] = std::min(box_[t], metrics::float_down(x[t]));
+        box_[d + t] = std::max(box_[d + t], metrics::float_up(x[t]));
+      }
+      unvisited_ = in_.panels.count;
+    }
+    pruned_ += unvisited_ * count_;
+    walk_.start(box_);
+  }
+
+  bool next(Range& cols) override {
+    if (unvisited_ == 0 || !walk_.next(reach(), cols)) return false;
+    pruned_ -= cols.size() * count_;
+    return true;
+  }
+
+  /// No row of the block takes a pair whose canonical sum is larger.
+  double reach() const noexcept {
+    float z = -kInfinity;
+    for (Index r = 0; r < count_; ++r) {
+      const QueryRow& row = rows_[static_cast<std::size_t>(r)];
+      if (row.kind == RowKind::searched) z = std::max(z, row.state.tau());
+    }
+    return z / z_scale_;
+  }
+
   // --- the rows a screen does not see ------------------------------------------------------------------------------
 
   static bool contains(const std::vector<Index>& sorted, Index row) { return std::ranges::binary_search(sorted, row); }
@@ -119,7 +162,7 @@ class CpuTopkWorker final : public core::TopkWorker {
   double self_key(const QueryRow& row) noexcept { return row.kind == RowKind::zero ? 0.0 : refiner_.key_to_itself(); }
 
   void begin_row(Index r, const Candidate* carry, bool lead) {
-    const Index q = first_row_ + r;
+    const Index q = in_.queries.row_at(first_row_ + r);
     QueryRow& row = rows_[static_cast<std::size_t>(r)];
     const auto& special = in_.queries.special;
     row.kind = contains(special.skipped, q) ? RowKind::skipped : contains(special.zero, q) ? RowKind::zero : RowKind::searched;
@@ -150,7 +193,13 @@ class CpuTopkWorker final : public core::TopkWorker {
     const Index wanted = capacity_.k + 1;
     for (Index i = 0; i < std::min(wanted, std::ssize(zero)); ++i) seed_other(row, in_.panels.rows.first_id + zero[static_cast<std::size_t>(i)]);
     if (row.kind == RowKind::zero) {
-      for (Index p = 0; p < std::min(wanted, in_.panels.count); ++p) seed_other(row, in_.panels.id_at(p));
+      // All are at 1, so the smallest ids win; positions need not follow them.
+      Index left = std::min(wanted, in_.panels.count);
+      for (Index i = 0; left > 0; ++i) {
+        if (contains(zero, i) || contains(in_.panels.special.skipped, i)) continue;
+        seed_other(row, in_.panels.rows.first_id + i);
+        --left;
+      }
     }
     if (!seed_.empty()) row.state.seed(seed_.data(), std::ssize(seed_), refiner_, scratch_);
   }
@@ -173,11 +222,23 @@ class CpuTopkWorker final : public core::TopkWorker {
     Index width = in_.kernels.panel_rows;
     for (Index first = 0; first < count_; first += width) {
       while (width > count_ - first) width /= 2;
-      const auto chosen = in_.kernels.screen(in_.narrowing->element, in_.narrowing->dot, width);
-      query_panels_[static_cast<std::size_t>(panel_count_++)] = {first, width, chosen};
+      query_panels_[static_cast<std::size_t>(panel_count_++)] = kernels_for(first, width);
       for (Index r = 0; r < width; ++r) narrow_query(first + r, narrow_.data() + r * padded_);
       in_.kernels.interleave(narrow_.data(), padded_, width, d_, width, 0.0f, packed_.data() + first * d_);
     }
+  }
+
+  QueryPanel kernels_for(Index first, Index rows) const {
+    if (in_.fold == nullptr) return {first, rows, in_.kernels.screen(in_.narrowing->element, in_.narrowing->dot, rows), {}};
+    const auto full = in_.kernels.periodic_screen(in_.fold->box ? kernels::Folding::box : kernels::Folding::list, rows);
+    return {first, rows, full, in_.fold->box ? full : in_.kernels.periodic_screen(kernels::Folding::brick, rows)};
+  }
+
+  /// The kernels that the panel's thresholds allow: below half the brick's smallest edge folding alone finds every image that matters.
+  const kernels::ScreenKernels& kernels_at(const QueryPanel& panel) const noexcept {
+    if (in_.fold == nullptr) return panel.kernels;
+    const bool safe = std::all_of(thresholds_.begin(), thresholds_.begin() + panel.rows, [&](float t) { return t < in_.fold->safe; });
+    return safe ? panel.coarse : panel.kernels;
   }
 
   void narrow_query(Index r, float* out) {
@@ -194,11 +255,13 @@ class CpuTopkWorker final : public core::TopkWorker {
   }
 
   void screen_panel(const QueryPanel& panel, Range cols) {
-    const auto& tile_terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
     const Index width = in_.kernels.panel_cols;
     for (Index r = 0; r < panel.rows; ++r) {
       QueryRow& row = rows_[static_cast<std::size_t>(panel.first + r)];
-      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, tile_terms);
+      if (!in_.pruned) {
+        const auto& terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
+        row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, terms);
+      }
       thresholds_[r] = threshold(row);
       lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
     }
@@ -211,10 +274,11 @@ class CpuTopkWorker final : public core::TopkWorker {
                              .first_panel = cols.first / width,
                              .last_panel = (cols.last + width - 1) / width,
                              .capacity = static_cast<std::int32_t>(hits_per_row_),
-                             .factor = in_.narrowing->factor};
+                             .factor = in_.narrowing->factor,
+                             .fold = in_.fold != nullptr ? &in_.fold->terms : nullptr};
     if (!seeded_) seed_thresholds(panel, call);
     while (call.first_panel < call.last_panel) {
-      call.first_panel = panel.kernels.screen(call);
+      call.first_panel = kernels_at(panel).screen(call);
       for (Index r = 0; r < panel.rows; ++r) {
         if (lists_[static_cast<std::size_t>(r)].count > 0) take_hits(panel.first + r, lists_[static_cast<std::size_t>(r)], thresholds_[r]);
       }
@@ -226,14 +290,16 @@ class CpuTopkWorker final : public core::TopkWorker {
   void seed_thresholds(const QueryPanel& panel, kernels::ScreenCall call) {
     const Index width = in_.kernels.panel_cols;
     const Index k = capacity_.k + 1;  // one minimum may be the query's own row
-    const Index groups = (kMinimaPerNeighbour * k + width - 1) / width;
+    const Index groups = ((in_.pruned ? 1 : kMinimaPerNeighbour) * k + width - 1) / width;
     const Index full_panels = std::min(call.last_panel, in_.panels.count / width) - call.first_panel;
     const Index per_group = std::min(kSeedPanels, full_panels / groups);
-    if (groups > kMostSeedGroups || per_group < 2) return;
+    // The nearest tile of a pruned walk is a good sample even when each of its columns is one row.
+    if (groups > kMostSeedGroups || per_group < (in_.pruned ? 1 : 2)) return;
     std::fill_n(minima_.data(), groups * panel.rows * width, kInfinity);
     for (Index g = 0; g < groups; ++g) {
       call.last_panel = call.first_panel + per_group;
-      panel.kernels.seed(call, minima_.data() + g * panel.rows * width);
+      // Upper bounds: a folded difference is some image's, list or not.
+      (in_.fold != nullptr ? panel.coarse : panel.kernels).seed(call, minima_.data() + g * panel.rows * width);
       call.first_panel = call.last_panel;
     }
     for (Index r = 0; r < panel.rows; ++r) offer_minima(panel, r, groups, k);
@@ -283,10 +349,10 @@ class CpuTopkWorker final : public core::TopkWorker {
 
   void screen_row_in_double(Index r, Range cols) {
     QueryRow& row = rows_[static_cast<std::size_t>(r)];
-    const auto sum = in_.kernels.canonical[static_cast<int>(in_.traits.canonical)];
+    const CanonicalPair pair(in_.kernels, in_.traits, in_.lattice);
     refiner_.set_query(query_row(r));
     for (Index c = cols.first; c < cols.last; ++c) {
-      const double z = in_.traits.z_of_key(in_.traits.key(sum(query_row(r), columns_.data() + (c - cols.first) * padded_, padded_)));
+      const double z = in_.traits.z_of_key(pair.key(query_row(r), columns_.data() + (c - cols.first) * padded_, padded_));
       const float lower = metrics::float_down(z);
       if (lower > row.state.tau()) continue;
       if (row.drop_own && in_.panels.id_at(c) == row.own_id) continue;
@@ -303,6 +369,7 @@ class CpuTopkWorker final : public core::TopkWorker {
   Index padded_;
   Index hits_per_row_;
   select::RowCapacity capacity_;
+  double z_scale_;
   Index first_row_ = 0;
   Index count_ = 0;
   bool seeded_ = false;
@@ -323,7 +390,11 @@ class CpuTopkWorker final : public core::TopkWorker {
   std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
+  prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element};
+  std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * d_));  // around the rows begun
+  Index unvisited_ = 0;
   std::int64_t survivors_ = 0;
+  std::int64_t pruned_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/backend.hpp"
 #include "kernels/cpu/contract.hpp"
 #include "metrics/traits.hpp"
+#include "prepare/fold.hpp"
 #include "prepare/panels.hpp"
 
 namespace tessera::engine {
@@ -14,10 +15,13 @@ namespace tessera::engine {
 struct CpuTopkInputs {
   const kernels::CpuKernels& kernels;
   const metrics::MetricTraits& traits;
+  const metrics::Lattice* lattice;      // null unless traits.nearest_image
   const prepare::Narrowing* narrowing;  // null: double screen
+  const prepare::Fold* fold;            // of periodic fp32 screens, else null
   const prepare::Panels& panels;
   const RowSet& base;                   // the whole base, of which panels is a segment
   const core::QueryProblem& queries;
+  bool pruned;
   Index tile_rows;
 };
 

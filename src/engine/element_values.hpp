@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/values.hpp"
+#include "engine/canonical_pair.hpp"
 #include "prepare/value_rows.hpp"
 
 namespace tessera::engine {
@@ -26,6 +27,7 @@ struct ElementSegment final : core::ValuesSegment {
 struct ElementInputs {
   const kernels::CpuKernels& kernels;
   const metrics::MetricTraits& traits;
+  const metrics::Lattice* lattice;                         // null unless traits.nearest_image
   const core::ValuesProblem& problem;
   const std::vector<prepare::ValueNarrowing>& narrowings;  // one a batch; none when every value is canonical
   const std::vector<Index>& zero_rows;                     // of x, ascending; only where rows are normalised
@@ -55,7 +57,7 @@ class CanonicalPairs {
   };
 
   const metrics::MetricTraits& traits_;
-  kernels::CanonicalKernel sum_;
+  CanonicalPair pair_;
   Cache x_;
   Cache y_;
 };

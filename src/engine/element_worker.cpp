@@ -38,10 +38,9 @@ class ElementWorker final : public core::ValuesWorker {
       : in_(in), reader_(in.kernels, in.problem.x, in.traits.unit_rows), pairs_(in, tile_rows, in.block_cols),
         height_(in.kernels.panel_rows), width_(in.kernels.panel_cols) {
     if (in.problem.canonical()) return;
-    const Index panels = (tile_rows + height_ - 1) / height_;
     const Index d = in.problem.x.cols;
     rows_ = std::make_unique<prepare::PackedValueRows>(tile_rows, d, height_);
-    alone_ = AlignedBuffer<float>(static_cast<std::size_t>(panels * height_ * d));
+    alone_ = AlignedBuffer<float>(static_cast<std::size_t>(d));
     const Index block_panels = in.block_cols / width_ + 2;
     doubtful_.resize(static_cast<std::size_t>(block_panels * height_));
     scratch_ = AlignedBuffer<float>(static_cast<std::size_t>(height_ * width_));
@@ -50,16 +49,37 @@ class ElementWorker final : public core::ValuesWorker {
 
   void evaluate(const Tile& tile, std::byte* out) override {
     place(tile);
+    // A tile on the diagonal of a self matrix: what lies below is what lies above. float16 is rounded row by row, all of it.
+    halved_ = in_.problem.self && in_.problem.dtype != DType::f16 && tile.rows.first == tile.cols.first && tile.rows.last == tile.cols.last;
     for (Index c = tile.cols.first; c < tile.cols.last; c += in_.block_cols) {
       const Range cols{c, std::min(tile.cols.last, c + in_.block_cols)};
       pairs_.place_cols({batch_ * in_.problem.cols() + cols.first, batch_ * in_.problem.cols() + cols.last});
       block(tile, cols, out);
+    }
+    if (!halved_) return;
+    if (in_.problem.dtype == DType::f64) {
+      mirror(reinterpret_cast<double*>(out), tile.rows.size());
+    } else {
+      mirror(reinterpret_cast<float*>(out), tile.rows.size());
     }
   }
 
   core::ValuesCounts counts() const noexcept override { return counts_; }
 
  private:
+  /// values [n, n]: what is below the diagonal becomes what is above it; in blocks that stay in L1.
+  template <class T>
+  static void mirror(T* values, Index n) noexcept {
+    constexpr Index kBlock = 32;
+    for (Index i0 = 0; i0 < n; i0 += kBlock) {
+      for (Index j0 = 0; j0 <= i0; j0 += kBlock) {
+        for (Index i = i0; i < std::min(n, i0 + kBlock); ++i) {
+          for (Index j = j0; j < std::min(i, j0 + kBlock); ++j) values[i * n + j] = values[j * n + i];
+        }
+      }
+    }
+  }
+
   /// Takes up the tile's rows, unless they are the last tile's.
   void place(const Tile& tile) {
     if (tile.batch == batch_ && tile.rows.first == at_.first && tile.rows.last == at_.last) return;
@@ -69,11 +89,17 @@ class ElementWorker final : public core::ValuesWorker {
     pairs_.place_rows({first + at_.first, first + at_.last});
     if (in_.problem.canonical()) return;
     const Index counted = std::clamp(in_.problem.length(batch_, in_.problem.rows()), at_.first, at_.last) - at_.first;
+    const Index panels = (at_.size() + height_ - 1) / height_;
+    const PackedColumns& packed = columns();
+    if (in_.problem.self && at_.first >= packed.cols.first && at_.first + counted <= packed.cols.last) {
+      // The rows are packed already, as columns.
+      rows_->copy_rows(packed.rows, at_.first - packed.cols.first, counted);
+      rows_->poison(counted, panels * height_);
+      return;
+    }
     prepare::ValuePacker packer(reader_, narrowing(), height_);
-    const Index d = in_.problem.x.cols;
-    for (Index p = 0; p * height_ < at_.size(); ++p) {
+    for (Index p = 0; p < panels; ++p) {
       packer.pack(first + at_.first + p * height_, std::clamp<Index>(counted - p * height_, 0, height_), *rows_, p);
-      for (Index r = 0; r < height_; ++r) std::copy_n(packer.narrowed(r), d, alone_.data() + (p * height_ + r) * d);
     }
   }
 
@@ -131,7 +157,7 @@ class ElementWorker final : public core::ValuesWorker {
     const Range counted = counted_rows(b.rows);
     const Range counted_cols = this->counted_cols(b.cols);
     for (Index i = counted.first; i < counted.last; ++i) {
-      for (Index j = counted_cols.first; j < counted_cols.last; ++j) b.at(i, j) = static_cast<T>(pairs_.value(x0 + i, y0 + j));
+      for (Index j = halved_ ? std::max(i, counted_cols.first) : counted_cols.first; j < counted_cols.last; ++j) b.at(i, j) = static_cast<T>(pairs_.value(x0 + i, y0 + j));
     }
     counts_.canonically += counted.size() * counted_cols.size();
     patch(b);
@@ -144,6 +170,7 @@ class ElementWorker final : public core::ValuesWorker {
     for (Index i = b.rows.first; i < b.rows.last; i += panel_rows) {
       const Index rows = std::min(panel_rows, b.rows.last - i);
       Index j = b.cols.first;
+      if (halved_) j = std::max(j, packed.cols.first + (i - packed.cols.first) / width_ * width_);
       while (j < last_col) {
         const Index panel = (j - packed.cols.first) / width_;
         const Index start = packed.cols.first + panel * width_;
@@ -204,7 +231,11 @@ class ElementWorker final : public core::ValuesWorker {
     const PackedColumns& packed = columns();
     const Index start = packed.cols.first + panel * width_;
     if (start + width_ > packed.cols.last) mask &= (std::uint64_t{1} << (packed.cols.last - start)) - 1;
-    if (narrowing().fallback) mask = by_differences(i, panel, mask, values);
+    if (in_.problem.self && narrowing().form != ValueForm::dot_product && i >= start && i < start + width_ && (mask >> (i - start) & 1) != 0) {
+      values[i - start] = 0;  // x - x is 0, and so is every distance made of it
+      mask &= ~(std::uint64_t{1} << (i - start));
+    }
+    if (mask != 0 && narrowing().fallback) mask = by_differences(i, panel, mask, values);
     const Index x = batch_ * in_.problem.rows() + i;
     const Index y = batch_ * in_.problem.cols() + start;
     for (; mask != 0; mask &= mask - 1) {
@@ -220,7 +251,9 @@ class ElementWorker final : public core::ValuesWorker {
   std::uint64_t by_differences(Index i, Index panel, std::uint64_t mask, float* values) {
     const Index r = i - at_.first;
     kernels::ValueRows query = rows_->view(r / height_);
-    query = {.packed = alone_.data() + r * in_.problem.x.cols, .norm2 = nullptr, .norm = nullptr, .slack = query.slack + r % height_};
+    const float* interleaved = query.packed + r % height_;
+    for (Index t = 0; t < in_.problem.x.cols; ++t) alone_[t] = interleaved[t * height_];
+    query = {.packed = alone_.data(), .norm2 = nullptr, .norm = nullptr, .slack = query.slack + r % height_};
     alignas(64) float direct[64];
     std::uint64_t left = 0;
     const auto kernel = in_.kernels.values(in_.traits.direct_element, ValueForm::direct_squared, 1);
@@ -269,8 +302,9 @@ class ElementWorker final : public core::ValuesWorker {
   Index width_;
   Index batch_ = -1;
   Range at_{-1, -1};
+  bool halved_ = false;  // only what is on and above the diagonal is computed
   std::unique_ptr<prepare::PackedValueRows> rows_;
-  AlignedBuffer<float> alone_;  // [tile_rows, d]: the same rows, not interleaved
+  AlignedBuffer<float> alone_;  // [d]: one row, not interleaved
   std::vector<std::uint64_t> doubtful_;
   AlignedBuffer<float> scratch_;  // [panel_rows, panel_cols]
   AlignedBuffer<float> floats_;   // [tile_rows, block_cols], float16 only
@@ -280,40 +314,12 @@ class ElementWorker final : public core::ValuesWorker {
 
 }  // namespace
 
-CanonicalPairs::Cache::Cache(const prepare::RowReader& reader_, Index capacity)
-    : reader(reader_), rows(static_cast<std::size_t>(capacity * reader_.padded())), present(static_cast<std::size_t>(capacity)) {}
-
-void CanonicalPairs::Cache::place(core::Range to) {
-  range = to;
-  std::fill(present.begin(), present.end(), char{0});
-}
-
-const double* CanonicalPairs::Cache::at(Index row) {
-  const Index slot = row - range.first;
-  double* out = rows.data() + slot * reader.padded();
-  char& have = present[static_cast<std::size_t>(slot)];
-  if (have == 0) reader.read(row, out);
-  have = 1;
-  return out;
-}
-
-CanonicalPairs::CanonicalPairs(const ElementInputs& in, Index rows, Index cols)
-    : traits_(in.traits), sum_(in.kernels.canonical[static_cast<int>(in.traits.canonical)]),
-      x_({in.kernels, in.problem.x, in.traits.unit_rows}, rows), y_({in.kernels, in.problem.y, in.traits.unit_rows}, cols) {}
-
-void CanonicalPairs::place_rows(core::Range rows) { x_.place(rows); }
-void CanonicalPairs::place_cols(core::Range cols) { y_.place(cols); }
-
-double CanonicalPairs::value(Index row, Index col) {
-  return traits_.report(traits_.key(sum_(x_.at(row), y_.at(col), x_.reader.padded())));
-}
-
 std::unique_ptr<core::ValuesWorker> make_element_worker(const ElementInputs& inputs, Index tile_rows) {
   return std::make_unique<ElementWorker>(inputs, tile_rows);
 }
 
 std::uint64_t element_row_bytes(Index d, bool canonical) noexcept {
-  return static_cast<std::uint64_t>(prepare::padded_cols(d)) * sizeof(double) + (canonical ? 0 : 8 * static_cast<std::uint64_t>(d) + 64);
+  return static_cast<std::uint64_t>(prepare::padded_cols(d)) * sizeof(double) + (canonical ? 0 : 4 * static_cast<std::uint64_t>(d) + 64);
 }
 
 std::uint64_t element_block_bytes(Index d, Index block_cols) noexcept {

@@ -22,7 +22,8 @@ NeighboursSink::NeighboursSink(Index nq, Index k, Index list_k, const metrics::M
 void NeighboursSink::put(core::Range rows, const core::Candidate* lists) {
   for (Index r = rows.first; r < rows.last; ++r, lists += list_k_) {
     if (carried_) std::copy_n(lists, list_k_, carry_.data() + r * list_k_);
-    for (Index i = 0; i < std::min(list_k_, out_.k); ++i) write(r * out_.k + i, lists[i]);
+    const Index row = problem_->row_at(r);
+    for (Index i = 0; i < std::min(list_k_, out_.k); ++i) write(row * out_.k + i, lists[i]);
   }
 }
 
@@ -37,9 +38,9 @@ void NeighboursSink::write(Index slot, const core::Candidate& candidate) {
   }
 }
 
-Neighbours NeighboursSink::take(const core::QueryProblem& problem) {
-  out_.report.skipped_queries = std::ssize(problem.special.skipped);
-  out_.report.zero_queries = std::ssize(problem.special.zero);
+Neighbours NeighboursSink::take() {
+  out_.report.skipped_queries = std::ssize(problem_->special.skipped);
+  out_.report.zero_queries = std::ssize(problem_->special.zero);
   return std::move(out_);
 }
 

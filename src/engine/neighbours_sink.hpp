@@ -16,12 +16,14 @@ class NeighboursSink final : public core::ListSink {
   /// Lists come with list_k <= k entries. carried: keep the keys, further segments follow.
   NeighboursSink(Index nq, Index k, Index list_k, const metrics::MetricTraits& traits, DistanceType distances, bool carried);
 
+  /// Rows are places of the problem's order, which is set before the first list comes.
   void put(core::Range rows, const core::Candidate* lists) override;
+  void follow(const core::QueryProblem& problem) noexcept { problem_ = &problem; }
   const core::Candidate* carry() const noexcept { return carry_.data(); }  // [nq, list_k]
   Report& report() noexcept { return out_.report; }
 
   /// The arrays, and the counts that the report owes.
-  Neighbours take(const core::QueryProblem& problem);
+  Neighbours take();
 
  private:
   void write(Index slot, const core::Candidate& candidate);
@@ -29,6 +31,7 @@ class NeighboursSink final : public core::ListSink {
   Index list_k_;
   const metrics::MetricTraits& traits_;
   bool carried_;
+  const core::QueryProblem* problem_ = nullptr;
   Neighbours out_;
   std::vector<core::Candidate> carry_;
 };

@@ -16,8 +16,15 @@ constexpr Index kMostTileRows = 256;               // measured: no gain beyond, 
 Index round_up(Index value, Index unit) noexcept { return (value + unit - 1) / unit * unit; }
 Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
 
+/// What ordering takes for a row: coordinates twice, two permutations, keys.
+std::uint64_t order_bytes(Index d) noexcept { return static_cast<std::uint64_t>(8 * d + 40); }
+
 Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) {
   if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
+  if (traits.nearest_image) {
+    if (wish == Screen::fp32_dot) support::fail(ErrorCode::unsupported, "the fp32-dot screen has no form for {}: use auto or fp32-direct", name_of(traits.metric));
+    return Screen::fp32_direct;
+  }
   if (wish == Screen::fp32_direct && !traits.has_direct) {
     support::fail(ErrorCode::unsupported, "the fp32-direct screen has no form for {}: use auto or fp32-dot", name_of(traits.metric));
   }
@@ -30,17 +37,33 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) 
   return d < kDirectBelow ? Screen::fp32_direct : Screen::fp32_dot;
 }
 
+/// Boxes bound sums over differences, and the walk pays where a screen is as cheap on few rows as on many.
+bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Screen screen, const core::DeviceInfo& device, Pruning wish) {
+  const bool possible = device.can_prune && traits.has_direct && !traits.nearest_image && screen == Screen::fp32_direct;
+  if (wish == Pruning::on && !possible) {
+    support::fail(ErrorCode::unsupported, "pruning needs the fp32-direct screen, which {} with these options does not use: leave pruning to auto",
+                  name_of(traits.metric));
+  }
+  return possible && (wish == Pruning::on || (wish == Pruning::automatic && d <= kPrunedUpTo && n >= kPrunedFrom));
+}
+
 }  // namespace
 
 core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
                          bool whole) {
   core::BasePlan plan;
-  plan.screen = choose_screen(d, traits, wishes.screen);
+  const bool free_choice = wishes.screen == Screen::automatic || wishes.screen == Screen::fp32;
+  const bool pruning_asked = wishes.prune == Pruning::on && free_choice && traits.has_direct;
+  plan.screen = choose_screen(d, traits, pruning_asked ? Screen::fp32_direct : wishes.screen);
+  plan.pruned = choose_pruning(n, d, traits, plan.screen, device, wishes.prune);
   const Index width = device.panel_cols;
 
   // What the budget holds, in whole panels; a quarter of it is left for lists and workers.
   const std::uint64_t budget = wishes.memory - wishes.memory / 4;
-  const std::uint64_t panel = std::max<std::uint64_t>(1, prepare::panel_bytes(width, d, width, plan.screen));
+  const std::uint64_t packed = std::max<std::uint64_t>(1, prepare::panel_bytes(width, prepare::packed_cols(traits, d), width, plan.screen));
+  const std::uint64_t ordering = order_bytes(d) * static_cast<std::uint64_t>(width);
+  plan.pruned = plan.pruned && packed + ordering <= budget;
+  const std::uint64_t panel = packed + (plan.pruned ? ordering : 0);
   const auto affordable_panels = static_cast<Index>(std::min<std::uint64_t>(budget / panel, static_cast<std::uint64_t>(kLargestSegment / width)));
   const Index affordable = affordable_panels * width;
   if (whole && affordable < n) {
@@ -56,7 +79,8 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
 
   // Half of L2 holds the tile; the other half is for the query panel at work and for row states.
   const Index row_bytes = d * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
-  const Index wish = wishes.tile > 0 ? wishes.tile : std::min(device.l2_bytes / 2 / row_bytes, kMostTileCols);
+  const Index usual = plan.pruned ? width : std::min(device.l2_bytes / 2 / row_bytes, kMostTileCols);
+  const Index wish = wishes.tile > 0 ? wishes.tile : usual;
   const Index tile = round_up(std::clamp<Index>(wish, 1, std::max<Index>(n, 1)), width);
   plan.tile_cols = std::min(tile, affordable);
 
@@ -71,6 +95,12 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
                              const Wishes& wishes) {
   core::QueryPlan plan;
   const Index unit = device.panel_rows;
+  if (base.pruned) {
+    // A tile is one panel of queries close together: the smaller its box, the fewer tiles it visits.
+    plan.tile_rows = std::max<Index>(1, std::min(unit, nq));
+    plan.schedule = Schedule::by_query;
+    return plan;
+  }
   // Every base tile comes from memory once for each query tile, so query tiles are large: packed, up to L2's size (each panel is
   // read once a tile, in order). Row states (16 bytes a list entry, 12 a pending pair) take an eighth of the budget.
   const Index by_cache = device.l2_bytes / (d * static_cast<Index>(sizeof(float)));

@@ -12,12 +12,17 @@ namespace tessera::engine {
 struct Wishes {
   Screen screen = Screen::automatic;
   Schedule schedule = Schedule::automatic;
+  Pruning prune = Pruning::automatic;
   Index tile = 0;
   std::uint64_t memory = 0;  // bytes, already resolved
 };
 
 /// Below this dimension the fp32 screen sums differences: the dot form saves nothing and cancels. Measured (docs/performance.md).
 inline constexpr Index kDirectBelow = 16;
+
+/// Up to this dimension, and from this many rows on, boxes around compact tiles are worth their making. Measured (docs/performance.md).
+inline constexpr Index kPrunedUpTo = 6;
+inline constexpr Index kPrunedFrom = 2048;
 
 /// Past this dimension gamma = d u / (1 - d u) is no longer small (at 2^24 it is infinite): pairs are computed in double.
 inline constexpr Index kLargestScreenedCols = Index{1} << 22;

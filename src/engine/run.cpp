@@ -57,6 +57,23 @@ class SplitMerger {
   Index nq_;
 };
 
+/// All tiles of a range, in order.
+class EveryTile final : public core::TileWalk {
+ public:
+  EveryTile(Range tiles, Index tile_cols, Index cols) : tiles_(tiles), tile_cols_(tile_cols), cols_(cols) {}
+  bool next(Range& cols) override {
+    if (tiles_.first >= tiles_.last) return false;
+    cols = {tiles_.first * tile_cols_, std::min(cols_, (tiles_.first + 1) * tile_cols_)};
+    ++tiles_.first;
+    return true;
+  }
+
+ private:
+  Range tiles_;
+  Index tile_cols_;
+  Index cols_;
+};
+
 /// Part `part` of `parts` nearly equal parts of [0, size).
 Range part_of(Index size, Index part, Index parts) noexcept { return {size * part / parts, size * (part + 1) / parts}; }
 
@@ -84,11 +101,14 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
     const bool lead = split == 0;
     hand.worker->begin(rows, lead && carry != nullptr ? carry + rows.first * k : nullptr, lead);
     const Range tiles = part_of(column_tiles, split, plan.splits);
-    for (Index t = tiles.first; t < tiles.last; ++t) {
-      const Range cols{t * base_plan.tile_cols, std::min(segment.cols(), (t + 1) * base_plan.tile_cols)};
+    EveryTile every(tiles, base_plan.tile_cols, segment.cols());
+    core::TileWalk& walk = base_plan.pruned ? hand.worker->near_to_far() : every;
+    for (Range cols; walk.next(cols);) {
       hand.worker->screen({rows, cols});
-      control.advance(static_cast<double>(rows.size()) * static_cast<double>(cols.size()));
+      if (!base_plan.pruned) control.advance(static_cast<double>(rows.size()) * static_cast<double>(cols.size()));
     }
+    // Near tiles come in no order that says how far the walk is: a pruned block counts when it is through.
+    if (base_plan.pruned) control.advance(static_cast<double>(rows.size()) * static_cast<double>(segment.cols()));
     hand.worker->finish(hand.lists.data());
     if (Candidate* complete = merger.merge(row_tile, split, rows, hand.lists.data())) {
       hand.worker->place_self(complete);
@@ -101,6 +121,7 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
     if (!hand.worker) continue;
     total.survivors += hand.worker->counts().survivors;
     total.refined += hand.worker->counts().refined;
+    total.pruned += hand.worker->counts().pruned;
   }
   return total;
 }

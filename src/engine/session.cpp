@@ -5,10 +5,12 @@
 
 #include "engine/control.hpp"
 #include "engine/neighbours_sink.hpp"
+#include "engine/periodic_lists.hpp"
 #include "engine/plan.hpp"
 #include "engine/registry.hpp"
 #include "engine/run.hpp"
 #include "engine/workers.hpp"
+#include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
 #include "support/fail.hpp"
@@ -40,17 +42,29 @@ class ControlledExecutor final : public core::Executor {
 
 Wishes wishes_of(const KnnOptions& options) {
   const std::uint64_t memory = options.memory > 0 ? options.memory : support::available_memory() / 2;
-  return {.screen = options.screen, .schedule = options.schedule, .tile = options.tile, .memory = memory};
+  return {.screen = options.screen, .schedule = options.schedule, .prune = options.prune, .tile = options.tile, .memory = memory};
 }
 
 core::BaseProblem problem_of(const RowSet& base, const KnnOptions& options, double bound_inflation) {
   return {.base = base, .metric = options.metric, .nan = options.nan, .bound_inflation = bound_inflation};
 }
 
+std::shared_ptr<const metrics::Lattice> lattice_of(const KnnOptions& options, const RowSet& points) {
+  if (!metrics::traits_of(options.metric.metric).nearest_image) return nullptr;
+  return metrics::make_lattice(options.metric.cell.value(), points.cols);
+}
+
+/// What lists of some metrics still owe once they are whole.
+Neighbours completed(Neighbours lists, const RowSet& queries, const RowSet& base, const KnnOptions& options, core::Executor& executor) {
+  if (const auto lattice = lattice_of(options, queries)) complete_lists(lists, queries, base, *lattice, options.shifts, select_kernels(), executor);
+  return lists;
+}
+
 core::QueryProblem queries_of(const RowSet& queries, Index k, const KnnOptions& options, core::Executor& executor) {
-  core::QueryProblem problem{.queries = queries, .self = options.self, .k = k, .special = {}};
+  core::QueryProblem problem{.queries = queries, .self = options.self, .k = k, .special = {}, .order = {}};
   const prepare::RowReader reader(select_kernels(), queries, metrics::traits_of(options.metric.metric).unit_rows);
-  problem.special = prepare::find_special_rows(reader, options.nan, "queries", executor);
+  const auto lattice = lattice_of(options, queries);
+  problem.special = prepare::find_special_rows(reader, options.nan, "queries", executor, prepare::largest_value(lattice.get()));
   return problem;
 }
 
@@ -75,6 +89,26 @@ void describe(Report& report, const core::Backend& backend, const BasePlan& base
   report.tile_cols = base.tile_cols;
   report.segments = base.segments;
   report.splits = plan.splits;
+  report.pruned = base.pruned;
+}
+
+/// True when both are one and the same array.
+bool same_rows(const RowSet& a, const RowSet& b) noexcept {
+  return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.dtype == b.dtype && a.row_stride == b.row_stride &&
+         a.col_stride == b.col_stride && a.byte_swapped == b.byte_swapped;
+}
+
+/// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
+void order_queries(core::QueryProblem& problem, const RowSet& base, std::span<const Index> base_order, const metrics::MetricTraits& traits,
+                   core::Executor& executor) {
+  std::vector<Index> left_out = problem.special.skipped;
+  left_out.insert(left_out.end(), problem.special.zero.begin(), problem.special.zero.end());
+  if (same_rows(problem.queries, base) && std::ssize(base_order) + std::ssize(left_out) == base.rows) {
+    problem.order.assign(base_order.begin(), base_order.end());
+  } else {
+    problem.order = prepare::ordered_rows({select_kernels(), problem.queries, traits.unit_rows}, problem.special, prepare::kPrunedRows, executor);
+  }
+  problem.order.insert(problem.order.end(), left_out.begin(), left_out.end());
 }
 
 /// Lists longer than the base would only carry padding; the sink adds it.
@@ -83,35 +117,46 @@ Index list_length(Index k, const RowSet& base) noexcept { return std::max<Index>
 /// One set of queries on its way through the segments of a base.
 class Search {
  public:
-  Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const BasePlan& base_plan, const core::QueryPlan& plan,
-         core::QueryProblem problem, NeighboursSink& sink, core::Executor& executor, Control& control)
-      : prepared_(prepared), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
+  Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const RowSet& base, const metrics::MetricTraits& traits,
+         const BasePlan& base_plan, const core::QueryPlan& plan, core::QueryProblem problem, NeighboursSink& sink, core::Executor& executor,
+         Control& control)
+      : prepared_(prepared), base_(base), traits_(traits), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
         control_(control) {
     describe(sink.report(), backend, base_plan, plan, executor.threads());
+    sink_.follow(problem_);
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
+    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), traits_, executor_);
     const core::WorkCounts counts =
         run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;
     Report& report = sink_.report();
     report.survivors += counts.survivors;
     report.refined += counts.refined;
+    pruned_ += static_cast<double>(counts.pruned);
     report.pairs += pairs(base_rows);
     segment.describe(report);
   }
 
   double pairs(Index base_rows) const noexcept { return static_cast<double>(problem_.queries.rows) * static_cast<double>(base_rows); }
-  Neighbours take() { return sink_.take(problem_); }
+  Neighbours take() {
+    Report& report = sink_.report();
+    report.pruned_fraction = report.pairs > 0 ? pruned_ / report.pairs : 0;
+    return sink_.take();
+  }
 
  private:
   const core::PreparedBaseBackend& prepared_;
+  const RowSet& base_;
+  const metrics::MetricTraits& traits_;
   const BasePlan& base_plan_;
   const core::QueryPlan& plan_;
   core::QueryProblem problem_;
   NeighboursSink& sink_;
   core::Executor& executor_;
   Control& control_;
+  double pruned_ = 0;  // pairs
   bool first_ = true;
 };
 
@@ -134,7 +179,7 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto prepared = backend->prepare(problem_of(base, options, bound_inflation), base_plan, looker);
   ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
-  Search search(*backend, *prepared, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, *executor, control);
+  Search search(*backend, *prepared, base, traits, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, *executor, control);
 
   double seconds_search = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
@@ -152,7 +197,7 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   }
   sink.report().seconds_search = seconds_search;
   sink.report().seconds_prepare = total.seconds() - seconds_search;
-  return search.take();
+  return completed(search.take(), queries, base, options, *executor);
 }
 
 WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base) {
@@ -182,14 +227,14 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   const core::QueryPlan plan = plan_queries(queries.rows, base_.rows, base_.cols, list_k, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
-  Search search(*backend_, *prepared_, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, *executor_, control);
+  Search search(*backend_, *prepared_, base_, traits, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, *executor_, control);
   control.begin_phase("search", search.pairs(base_.rows));
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());
   }
   control.end_phase();
   sink.report().seconds_search = watch.seconds();
-  return search.take();
+  return completed(search.take(), queries, base_, options, *executor_);
 }
 
 }  // namespace tessera::engine

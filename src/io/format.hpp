@@ -30,6 +30,11 @@ std::span<const Format> xbin_formats() noexcept;         // xbin.cpp
 std::span<const Format> xvecs_formats() noexcept;        // xvecs.cpp
 std::span<const Format> idx_formats() noexcept;          // idx.cpp
 std::span<const Format> text_formats() noexcept;         // text.cpp
+std::span<const Format> xyz_formats() noexcept;          // xyz.cpp
+std::span<const Format> gro_formats() noexcept;          // gro.cpp
+std::span<const Format> pdb_formats() noexcept;          // pdb.cpp
+std::span<const Format> poscar_formats() noexcept;       // poscar.cpp
+std::span<const Format> lammps_formats() noexcept;       // lammps.cpp
 
 /// All of them, in the order help texts show.
 std::vector<const Format*> all_formats();

@@ -14,6 +14,7 @@ namespace {
 // The one list of readable formats.
 constexpr std::span<const Format> (*kFamilies[])() noexcept = {
     npy_formats, npz_formats, h5_formats, safetensors_formats, xbin_formats, xvecs_formats, idx_formats, text_formats,
+    xyz_formats, gro_formats, pdb_formats, poscar_formats, lammps_formats,
 };
 
 }  // namespace

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "io/bytes.hpp"
+#include "tessera/cell.hpp"
 #include "tessera/io.hpp"
 
 namespace tessera::io {
@@ -20,6 +22,8 @@ struct Input {
   Index first_row = 0;      // rows [first_row, last_row)
   Index last_row = -1;      // -1: to the end
   RowRole role = RowRole::base;
+  bool batched = false;     // [B, n, d] is wanted, as B * n rows
+  Index frame = 0;          // of files that hold several
 };
 
 /// Rows, viewing either Input::bytes (owner is null) or memory that `owner` keeps.
@@ -27,6 +31,8 @@ struct Decoded {
   RowSet rows;  // the rows asked for
   Index file_rows = 0;
   std::shared_ptr<const void> owner;
+  Index batches = 0;  // B of an array [B, n, d]
+  std::optional<Cell> cell{};  // files of atoms
 };
 
 }  // namespace tessera::io

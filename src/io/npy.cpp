@@ -9,9 +9,25 @@
 
 namespace tessera::io {
 
+namespace {
+
+/// [B, n, d] as B * n rows.
+Decoded read_batches(const Input& input, const NpyHeader& header, const NpyType& type) {
+  std::uint64_t rows = 0;
+  if (__builtin_mul_overflow(header.shape[0], header.shape[1], &rows)) {
+    support::fail(ErrorCode::malformed_input, "'{}': shape {} has more rows than 64 bits count", input.name, shape_text(header.shape));
+  }
+  Decoded decoded = view_rows(input, {.dtype = type.dtype, .order = type.order, .offset = header.data_offset, .rows = rows, .cols = header.shape[2]});
+  decoded.batches = static_cast<Index>(header.shape[0]);
+  return decoded;
+}
+
+}  // namespace
+
 Decoded read_npy(const Input& input) {
   const NpyHeader header = parse_npy_header(input.bytes, input.name);
   const NpyType type = npy_type(header.descr, input.name);
+  if (input.batched && header.shape.size() == 3 && !header.fortran_order) return read_batches(input, header, type);
   if (header.shape.empty() || header.shape.size() > 2) {
     support::fail(ErrorCode::unsupported,
                   "'{}': shape {}; wanted rows [n, d] or [n]; reshape it, e.g. x.reshape(len(x), -1)", input.name,

@@ -110,7 +110,9 @@ void decode(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOpti
                               .format = format.name,
                               .first_row = options.first_row,
                               .last_row = options.last_row,
-                              .role = options.role});
+                              .role = options.role,
+                              .batched = options.batched,
+                              .frame = options.frame});
   if (impl.decoded.owner == nullptr) return;
   impl.unpacked = {};  // the rows are elsewhere: let go of what they came from
   impl.mapping = {};
@@ -162,6 +164,8 @@ const RowSet& RowFile::rows() const noexcept { return impl_->decoded.rows; }
 const std::string& RowFile::path() const noexcept { return impl_->path; }
 const std::string& RowFile::format() const noexcept { return impl_->format; }
 bool RowFile::mapped() const noexcept { return !impl_->mapping.bytes().empty(); }
+const std::optional<Cell>& RowFile::cell() const noexcept { return impl_->decoded.cell; }
 Index RowFile::file_rows() const noexcept { return impl_->decoded.file_rows; }
+Index RowFile::batches() const noexcept { return impl_->decoded.batches; }
 
 }  // namespace tessera

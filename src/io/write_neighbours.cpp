@@ -90,6 +90,16 @@ void write_neighbours(const std::string& path, const Neighbours& neighbours, con
   out.commit(options.overwrite);
 }
 
+void write_shifts(const std::string& path, const Neighbours& neighbours, bool overwrite) {
+  if (neighbours.shifts.size() != 3 * neighbours.ids.size()) {
+    fail(ErrorCode::invalid_argument, "'{}': {} shift numbers for {} neighbours; ask the search for shifts", path, neighbours.shifts.size(), neighbours.ids.size());
+  }
+  io::check_output_path(path, overwrite);
+  io::TempFile out(path);
+  io::write_npy_shifts(out, neighbours);
+  out.commit(overwrite);
+}
+
 std::vector<std::string> writable_formats() {
   std::vector<std::string> names;
   for (const auto get : kWriters) {

@@ -17,6 +17,11 @@ constexpr Writer kWriter{.name = "npy", .suffix = ".npy", .distances = false, .w
 
 }  // namespace
 
+void write_npy_shifts(TempFile& out, const Neighbours& neighbours) {
+  out.append(as_bytes(npy_header("<i4", std::vector<Index>{neighbours.rows, neighbours.k, 3})));
+  put_values<std::int32_t>(out, std::span<const std::int32_t>(neighbours.shifts));
+}
+
 const Writer& npy_writer() noexcept { return kWriter; }
 
 }  // namespace tessera::io

@@ -25,7 +25,8 @@ struct Writer {
 
 const Writer& npz_writer() noexcept;    // write_npz.cpp
 const Writer& h5_writer() noexcept;     // write_h5.cpp
-const Writer& npy_writer() noexcept;    // write_npy.cpp
+const Writer& npy_writer() noexcept;
+void write_npy_shifts(TempFile& out, const Neighbours& neighbours);  // write_npy.cpp    // write_npy.cpp
 const Writer& ibin_writer() noexcept;   // write_ibin.cpp
 const Writer& ivecs_writer() noexcept;  // write_ivecs.cpp
 const Writer& csv_writer() noexcept;    // write_csv.cpp

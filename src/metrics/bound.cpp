@@ -44,8 +44,9 @@ PairBound::PairBound(const BoundContext& c, const RowTerms& x, const RowTerms& y
   if (is_direct(c.form)) {
     rho_ = c.gamma;
     eta_ = c.eta;
-    slack_ = c.inflate * (x.residual + y.residual) * kOutward;
+    slack_ = c.inflate * (x.residual + y.residual + c.fold_slack) * kOutward;
     root_ = c.form == BoundForm::direct_root && slack_ > 0;
+    prepare_linear();
     return;
   }
   const double product = x.norm * y.norm;
@@ -61,6 +62,17 @@ PairBound::PairBound(const BoundContext& c, const RowTerms& x, const RowTerms& y
     slack = e + 3 * kHalfUlp32 * g + c.canonical_u * x.norm * (y.norm + 2 * c.centre_norm);
   }
   slack_ = c.inflate * slack * kOutward;
+  prepare_linear();
+}
+
+void PairBound::prepare_linear() noexcept {
+  upper_factor_ = 1 + 2 * rho_;
+  upper_offset_ = shift_ + eta_ * upper_factor_;
+  lower_factor_ = 1 - rho_;
+  lower_offset_ = shift_ - eta_;
+  // The score's own sum rounds once more here than the terms above know; 2^-39 of z covers it and the steps that follow.
+  relative_ = rel_ + 0x1p-39;
+  absolute_ = (slack_ * (1 + rel_) + canonical_eta_) * kOutward;
 }
 
 float PairBound::threshold(double tau) const noexcept {
@@ -75,29 +87,19 @@ float PairBound::threshold(double tau) const noexcept {
   return float_up(away_up(t * (1 + rho_) + eta_));
 }
 
-float PairBound::lower(float score) const noexcept {
+float PairBound::root_lower(float score) const noexcept {
   if (!(std::abs(score) < kInfinity)) return -kInfinity;
-  double z = score + shift_;
-  if (rho_ > 0) z = std::max(0.0, z - eta_) * (1 - rho_);
-  if (root_) {
-    z = std::max(0.0, std::sqrt(z) - slack_);
-    z = z * z;
-  } else {
-    z -= slack_;
-  }
+  double z = std::max(0.0, static_cast<double>(score) - eta_) * (1 - rho_);
+  z = std::max(0.0, std::sqrt(z) - slack_);
+  z = z * z;
   return float_down(away_down(z - std::abs(z) * rel_ - canonical_eta_));
 }
 
-float PairBound::upper(float score) const noexcept {
+float PairBound::root_upper(float score) const noexcept {
   if (!(std::abs(score) < kInfinity)) return kInfinity;
-  double z = score + shift_;
-  if (rho_ > 0) z = (z + eta_) * (1 + 2 * rho_);
-  if (root_) {
-    z = std::sqrt(z) + slack_;
-    z = z * z;
-  } else {
-    z += slack_;
-  }
+  double z = (score + eta_) * (1 + 2 * rho_);
+  z = std::sqrt(z) + slack_;
+  z = z * z;
   return float_up(away_up(z + std::abs(z) * rel_ + canonical_eta_));
 }
 

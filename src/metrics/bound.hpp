@@ -22,6 +22,7 @@ struct BoundContext {
   double z_scale = 1;       // scaled z = z * z_scale: s^2 for squared forms and products, s for linear ones
   double centre_norm = 0;   // |c|, scaled, rounded up
   double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
+  double fold_slack = 0;    // periodic: what folding in fp32 may do to the root of a score, scaled
 
   double gamma = 0;          // relative error of the fp32 chain
   double eta = 0;            // underflow inside it
@@ -51,6 +52,10 @@ class PairBound {
   float upper(float score) const noexcept;
 
  private:
+  void prepare_linear() noexcept;
+  float root_lower(float score) const noexcept;
+  float root_upper(float score) const noexcept;
+
   bool root_ = false;  // slack adds to the root of the score, not to the score
   double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
   double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
@@ -58,15 +63,33 @@ class PairBound {
   double eta_ = 0;     // underflow inside the score
   double rel_ = 0;     // relative rounding of the canonical sum
   double canonical_eta_ = 0;  // underflow inside the canonical sum
+  // Without a root both ends are linear in the score: z = score * factor + offset, then z +- (|z| relative + absolute).
+  double upper_factor_ = 1, upper_offset_ = 0;
+  double lower_factor_ = 1, lower_offset_ = 0;
+  double relative_ = 0;
+  double absolute_ = 0;
 };
 
 /// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float
 /// stops at its largest number: -inf above a value would dismiss everything. NaN stays.
 inline float float_up(double value) noexcept {
-  if (std::isnan(value) || value == std::numeric_limits<double>::infinity()) return static_cast<float>(value);
-  if (value < -kLargestFloat) return -kLargestFloat;
-  return static_cast<float>(value + std::abs(value) * 0x1p-23 + 0x1p-149);
+  const double raised = value + std::abs(value) * 0x1p-23 + 0x1p-149;
+  return static_cast<float>(raised < -kLargestFloat || value == -std::numeric_limits<double>::infinity() ? -static_cast<double>(kLargestFloat) : raised);
 }
 inline float float_down(double value) noexcept { return -float_up(-value); }
+
+inline float PairBound::lower(float score) const noexcept {
+  if (root_) return root_lower(score);
+  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return -std::numeric_limits<float>::infinity();
+  const double z = score * lower_factor_ + lower_offset_;
+  return float_down(z - std::abs(z) * relative_ - absolute_);
+}
+
+inline float PairBound::upper(float score) const noexcept {
+  if (root_) return root_upper(score);
+  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return std::numeric_limits<float>::infinity();
+  const double z = score * upper_factor_ + upper_offset_;
+  return float_up(z + std::abs(z) * relative_ + absolute_);
+}
 
 }  // namespace tessera::metrics

@@ -33,6 +33,7 @@ struct MetricTraits {
   Metric metric;
   Element canonical;             // the sum that defines it
   bool unit_rows;                // rows enter divided by their norm (cosine)
+  bool nearest_image = false;    // the least of the sum over the images of a cell (periodic); MetricSpec::cell says which
   double (*key)(double sum);     // canonical sum -> key
   double (*z_of_key)(double key);  // the largest z that a pair with this key may have
   double z_cap;                  // pairs at or past this z all share one key (cosine clamps at 2)

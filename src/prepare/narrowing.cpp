@@ -19,22 +19,10 @@ constexpr double kOutward = 1 + 0x1p-40;
 constexpr double kLargestNorm2 = 0x1p100;
 // s^2 must not overflow double.
 constexpr int kLargestScaleExponent = 480;
-
-bool narrows_exactly(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16:
-    case DType::i8:
-    case DType::u8:
-    case DType::i16:
-    case DType::u16: return true;
-    default: return false;
-  }
-}
+constexpr Index kWrappedPadded = 16;  // three columns, padded as all rows are
 
 /// Evenly spaced finite rows, [returned, padded].
-std::vector<double> sample_rows(const RowReader& reader) {
+std::vector<double> sample_rows(const RowReader& reader, const metrics::Lattice* lattice) {
   const Index n = reader.rows().rows;
   const Index padded = reader.padded();
   const Index wanted = std::clamp<Index>(kSampleElements / padded, 1, kSampleRows);
@@ -46,6 +34,7 @@ std::vector<double> sample_rows(const RowReader& reader) {
     reader.read_raw(i, row.data());
     if (!reader.kernels().scan(row.data(), padded).finite) continue;
     reader.read(i, row.data());
+    if (lattice != nullptr) reader.kernels().wrap(*lattice, row.data(), row.data());
     sample.insert(sample.end(), row.begin(), row.end());
   }
   return sample;
@@ -78,6 +67,20 @@ support::AlignedBuffer<double> zeros(Index padded) {
   return z;
 }
 
+double brick_diagonal(const metrics::Lattice& lattice) noexcept {
+  double norm = 0;
+  for (int a = 0; a < lattice.rank; ++a) norm = std::hypot(norm, lattice.brick[a][a]);
+  return norm;
+}
+
+/// What folding in fp32 may do to a distance (docs/numerics.md, section 18).
+double fold_slack(const metrics::Lattice& lattice) noexcept {
+  if (lattice.rank == 0) return 0;
+  const double diagonal = brick_diagonal(lattice);
+  const double list = lattice.orthogonal ? 0.0 : 66 * diagonal * (diagonal / lattice.smallest_edge);
+  return 0x1p-24 * (32 * diagonal + list);
+}
+
 NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool centred) noexcept {
   NarrowedRow row;
   if (!(stats.norm2 < kLargestNorm2)) {
@@ -108,12 +111,39 @@ NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool c
   return row;
 }
 
+/// Packs a row as it is, or wrapped into the brick.
+NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, const support::AlignedBuffer<double>& centre, bool centred,
+                       Index padded, float* out) noexcept {
+  if (n.lattice == nullptr) return narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), centred);
+  double wrapped[kWrappedPadded] = {};
+  const double rounding = kernels.wrap(*n.lattice, row, wrapped);
+  NarrowedRow result = narrowed(n, kernels.pack(wrapped, centre.data(), n.scale, padded, out), centred);
+  result.terms.residual += rounding * n.scale * kOutward;
+  return result;
+}
+
 }  // namespace
 
-Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation) {
+bool narrows_exactly(DType dtype) noexcept {
+  switch (dtype) {
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::i8:
+    case DType::u8:
+    case DType::i16:
+    case DType::u16: return true;
+    default: return false;
+  }
+}
+
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation,
+                           const metrics::Lattice* lattice) {
   const Index padded = reader.padded();
   Narrowing n;
   n.dot = dot;
+  n.lattice = lattice;
+  n.depth = packed_cols(traits, reader.rows().cols);
   n.element = dot ? Element::product : traits.direct_element;
   const BoundForm form = dot ? traits.dot : traits.direct;
   n.factor = form == BoundForm::dot_product ? 1.0f : 2.0f;
@@ -121,29 +151,32 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
   n.query_centre = zeros(padded);
 
   const DType dtype = reader.rows().dtype;
-  const std::vector<double> sample = sample_rows(reader);
+  const std::vector<double> sample = sample_rows(reader, lattice);
   // Direct differences need no centre where fp32 holds the elements exactly.
-  n.base_centred = dot || reader.unit_rows() || !narrows_exactly(dtype);
-  if (n.base_centred) mean_of(sample, is_integer(dtype) && !reader.unit_rows(), n.base_centre);
+  n.base_centred = dot || reader.unit_rows() || lattice != nullptr || !narrows_exactly(dtype);
+  if (n.base_centred) mean_of(sample, is_integer(dtype) && !reader.unit_rows() && lattice == nullptr, n.base_centre);
+  // Wrapped coordinates are centred already; open directions are not.
+  if (lattice != nullptr) std::fill_n(n.base_centre.begin(), lattice->rank, 0.0);
   // Centring queries of an inner product would cost a term a pair, centring the base costs one a query.
   n.query_centred = n.base_centred && form != BoundForm::dot_product;
   if (n.query_centred) std::copy(n.base_centre.begin(), n.base_centre.end(), n.query_centre.begin());
 
-  const double norm = norm_estimate(sample, n.base_centre);
+  const double norm = std::max(norm_estimate(sample, n.base_centre), lattice != nullptr ? brick_diagonal(*lattice) : 0.0);
   if (norm > 0) n.scale = std::ldexp(1.0, -std::clamp(std::ilogb(norm), -kLargestScaleExponent, kLargestScaleExponent));
   double centre_norm = 0;
   for (const double c : n.base_centre) centre_norm = std::hypot(centre_norm, c * n.scale);
   const double z_scale = form == BoundForm::direct_linear ? n.scale : n.scale * n.scale;
-  n.bound = metrics::make_context(form, reader.rows().cols, z_scale, centre_norm * kOutward, bound_inflation);
+  n.bound = metrics::make_context(form, n.depth, z_scale, centre_norm * kOutward, bound_inflation);
+  if (lattice != nullptr) n.bound.fold_slack = fold_slack(*lattice) * n.scale;
   return n;
 }
 
 NarrowedRow narrow_base_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  return narrowed(n, kernels.pack(row, n.base_centre.data(), n.scale, padded, out), n.base_centred);
+  return narrow_row(n, kernels, row, n.base_centre, n.base_centred, padded, out);
 }
 
 NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  NarrowedRow r = narrowed(n, kernels.pack(row, n.query_centre.data(), n.scale, padded, out), n.query_centred);
+  NarrowedRow r = narrow_row(n, kernels, row, n.query_centre, n.query_centred, padded, out);
   if (n.bound.form == BoundForm::dot_product) {
     // Scaled once here and once by hand: both factors are exact powers of two.
     r.terms.dot_centre = kernels.canonical[static_cast<int>(Element::product)](row, n.base_centre.data(), padded) * n.scale * n.scale;

@@ -5,6 +5,7 @@
 
 #include "core/executor.hpp"
 #include "metrics/bound.hpp"
+#include "metrics/lattice.hpp"
 #include "metrics/traits.hpp"
 #include "prepare/row_reader.hpp"
 #include "support/aligned_buffer.hpp"
@@ -20,6 +21,8 @@ struct Narrowing {
   double scale = 1;                               // s, a power of two
   support::AlignedBuffer<double> base_centre;     // [padded]
   support::AlignedBuffer<double> query_centre;    // [padded]; zero for inner_product
+  const metrics::Lattice* lattice = nullptr;      // periodic: rows are wrapped first, and packed as three columns of its frame
+  Index depth = 0;                                // columns that are packed
   bool base_centred = false;                      // a subtraction was rounded
   bool query_centred = false;
 };
@@ -30,8 +33,16 @@ struct NarrowedRow {
   bool bypass = false;
 };
 
+/// Whether fp32 holds every value of the type exactly.
+bool narrows_exactly(DType dtype) noexcept;
+
 /// Looks at a sample of rows and chooses centre and scale. Any choice is right; a good one makes bounds tight.
-Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation);
+/// lattice  of metrics between nearest images, else null; outlives the narrowing.
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation,
+                           const metrics::Lattice* lattice = nullptr);
+
+/// Columns that rows of d columns are packed as.
+inline Index packed_cols(const metrics::MetricTraits& traits, Index d) noexcept { return traits.nearest_image ? kMostPeriodicCols : d; }
 
 /// out [padded] floats.
 NarrowedRow narrow_base_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;

@@ -4,30 +4,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "prepare/special_rows.hpp"
+
 namespace tessera::prepare {
 namespace {
 
 using metrics::RowTerms;
 
-Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
+constexpr Index kPositionsPerTask = 1024;
 
-std::vector<Index> positions_left(Index rows, const core::SpecialRows& special) {
-  if (special.skipped.empty() && special.zero.empty()) return {};
-  std::vector<Index> left;
-  left.reserve(static_cast<std::size_t>(rows));
-  auto skipped = special.skipped.begin();
-  auto zero = special.zero.begin();
-  for (Index i = 0; i < rows; ++i) {
-    if (skipped != special.skipped.end() && *skipped == i) {
-      ++skipped;
-    } else if (zero != special.zero.end() && *zero == i) {
-      ++zero;
-    } else {
-      left.push_back(i);
-    }
-  }
-  return left;
-}
+Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
 
 void take_maxima(RowTerms& into, const RowTerms& row) noexcept {
   into.norm2 = std::max(into.norm2, row.norm2);
@@ -44,7 +30,7 @@ class PanelPacker {
         row_(static_cast<std::size_t>(reader.padded())), narrow_(static_cast<std::size_t>(width_ * stride_)) {}
 
   void pack(Index panel, RowTerms& tile) {
-    const Index d = reader_.rows().cols;
+    const Index d = narrowing_.depth;
     const Index first = panel * width_;
     const Index count = std::min(width_, out_.count - first);
     for (Index j = 0; j < count; ++j) pack_row(first + j, narrow_.data() + j * stride_, tile);
@@ -78,6 +64,16 @@ class PanelPacker {
   support::AlignedBuffer<float> narrow_;
 };
 
+/// Puts the rows of positions in k-d order and builds the tree over them.
+void order_positions(const RowReader& reader, core::Executor& executor, Panels& out) {
+  const Coordinates points = read_coordinates(reader, out.row_of_position, executor);
+  const std::vector<std::uint32_t> order = kd_order(points, out.tile_cols, kPrunedRows, executor);
+  out.tree = BlockTree(points, order, out.tile_cols, executor);
+  std::vector<Index> rows(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) rows[i] = out.row_at(order[i]);
+  out.row_of_position = std::move(rows);
+}
+
 }  // namespace
 
 std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept {
@@ -87,26 +83,32 @@ std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noe
 }
 
 std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
-                                    Index tile_cols, core::Executor& executor) {
+                                    Index tile_cols, bool pruned, core::Executor& executor) {
   auto out = std::make_unique<Panels>();
   out->rows = reader.rows();
-  out->row_of_position = positions_left(reader.rows().rows, special);
+  out->row_of_position = rows_left(reader.rows().rows, special);
   out->special = std::move(special);
   out->count = reader.rows().rows - std::ssize(out->special.skipped) - std::ssize(out->special.zero);
   out->tile_cols = tile_cols;
   if (narrowing == nullptr) return out;
 
+  if (pruned && out->count > 0) order_positions(reader, executor, *out);
   const Index width = reader.kernels().panel_cols;
   const Index panels = panels_of(out->count, width);
   const Index panels_per_tile = tile_cols / width;
-  out->panels = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width * reader.rows().cols));
+  out->panels = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width * narrowing->depth));
   if (narrowing->dot) out->bias = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width));
   out->tile_terms.resize(static_cast<std::size_t>(panels_of(out->count, tile_cols)));
-  executor.run(std::ssize(out->tile_terms), [&](Index tile, int) {
+  const Index tiles = std::ssize(out->tile_terms);
+  const Index tiles_per_task = std::max<Index>(1, kPositionsPerTask / tile_cols);
+  executor.run((tiles + tiles_per_task - 1) / tiles_per_task, [&](Index task, int) {
     PanelPacker packer(reader, *narrowing, *out);
-    const Index last = std::min(panels, (tile + 1) * panels_per_tile);
-    for (Index p = tile * panels_per_tile; p < last; ++p) packer.pack(p, out->tile_terms[static_cast<std::size_t>(tile)]);
+    for (Index tile = task * tiles_per_task; tile < std::min(tiles, (task + 1) * tiles_per_task); ++tile) {
+      const Index last = std::min(panels, (tile + 1) * panels_per_tile);
+      for (Index p = tile * panels_per_tile; p < last; ++p) packer.pack(p, out->tile_terms[static_cast<std::size_t>(tile)]);
+    }
   });
+  for (const RowTerms& tile : out->tile_terms) take_maxima(out->all_terms, tile);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/backend.hpp"
 #include "core/problem.hpp"
+#include "prepare/block_tree.hpp"
 #include "prepare/narrowing.hpp"
 
 namespace tessera::prepare {
@@ -22,11 +23,14 @@ struct Panels final : core::PreparedSegment {
   support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), d, panel_cols]; empty for the double screen
   support::AlignedBuffer<float> bias;       // [ceil(count / panel_cols), panel_cols]; dot form only
   std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows
+  metrics::RowTerms all_terms;              // maxima over all rows
+  BlockTree tree;                           // over tiles; empty unless the segment is pruned
 
   Index cols() const noexcept override { return count; }
   std::uint64_t bytes() const noexcept override {
-    return panels.bytes() + bias.bytes() + row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms);
+    return panels.bytes() + bias.bytes() + row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms) + tree.bytes();
   }
+  std::span<const Index> order() const noexcept override { return tree.empty() ? std::span<const Index>{} : row_of_position; }
   void describe(Report& report) const override {
     report.skipped_base += std::ssize(special.skipped);
     report.zero_base += std::ssize(special.zero);
@@ -35,9 +39,13 @@ struct Panels final : core::PreparedSegment {
   std::int64_t id_at(Index position) const noexcept { return rows.first_id + row_at(position); }
 };
 
-/// Packs a segment; narrowing is null for the double screen, which needs positions only.
+/// Packs a segment; narrowing is null for the double screen, which needs positions only. pruned: positions follow a k-d order, in
+/// blocks of tile_cols.
 std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
-                                    Index tile_cols, core::Executor& executor);
+                                    Index tile_cols, bool pruned, core::Executor& executor);
+
+/// Queries in one tile of a pruned search; kd_order's fine runs.
+inline constexpr Index kPrunedRows = 8;
 
 /// Bytes that packing n rows of d columns will take.
 std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept;

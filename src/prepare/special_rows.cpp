@@ -12,7 +12,6 @@ namespace tessera::prepare {
 namespace {
 
 constexpr Index kRowsPerTask = 1024;
-constexpr double kLargestFloat64 = 0x1p500;   // squares and their sums stay finite
 constexpr double kLargestInteger = 0x1p53;    // integers convert exactly up to here
 
 struct Findings {
@@ -22,8 +21,8 @@ struct Findings {
 
 bool is_wide_integer(DType dtype) noexcept { return dtype == DType::i64 || dtype == DType::u64; }
 
-bool needs_scan(const RowReader& reader) noexcept {
-  return reader.unit_rows() || !is_integer(reader.rows().dtype) || is_wide_integer(reader.rows().dtype);
+bool needs_scan(const RowReader& reader, double largest) noexcept {
+  return largest < kLargestElement || reader.unit_rows() || !is_integer(reader.rows().dtype) || is_wide_integer(reader.rows().dtype);
 }
 
 /// True if a 64-bit row holds an integer beyond 2^53. The double cannot tell 2^53 from 2^53 + 1, so the element itself is read.
@@ -38,12 +37,13 @@ bool holds_inexact_integer(const RowSet& rows, Index row) noexcept {
   return false;
 }
 
-bool beyond_limits(const RowSet& rows, Index row, double max_abs) noexcept {
+bool beyond_limits(const RowSet& rows, Index row, double max_abs, double largest) noexcept {
+  if (max_abs > largest) return true;
   if (is_wide_integer(rows.dtype)) return max_abs >= kLargestInteger && holds_inexact_integer(rows, row);
-  return rows.dtype == DType::f64 && max_abs > kLargestFloat64;
+  return false;
 }
 
-void look_at(const RowReader& reader, core::Range range, double* row, Findings& found) {
+void look_at(const RowReader& reader, double largest, core::Range range, double* row, Findings& found) {
   const auto& kernels = reader.kernels();
   for (Index i = range.first; i < range.last; ++i) {
     reader.read_raw(i, row);
@@ -52,7 +52,7 @@ void look_at(const RowReader& reader, core::Range range, double* row, Findings& 
       found.special.skipped.push_back(i);
     } else if (seen.max_abs == 0 && reader.unit_rows()) {
       found.special.zero.push_back(i);
-    } else if (found.too_large < 0 && beyond_limits(reader.rows(), i, seen.max_abs)) {
+    } else if (found.too_large < 0 && beyond_limits(reader.rows(), i, seen.max_abs, largest)) {
       found.too_large = i;
     }
   }
@@ -65,7 +65,7 @@ void merge(Findings& into, const Findings& from) {
   if (from.too_large >= 0 && (into.too_large < 0 || from.too_large < into.too_large)) into.too_large = from.too_large;
 }
 
-void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::string_view what) {
+void complain(const Findings& found, const RowSet& rows, NanPolicy nan, double largest, std::string_view what) {
   const auto& bad = found.special.skipped;
   if (!bad.empty() && nan == NanPolicy::error) {
     support::fail(ErrorCode::malformed_input,
@@ -74,6 +74,11 @@ void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::str
                   what, rows.first_id + bad.front(), bad.size());
   }
   if (found.too_large < 0) return;
+  if (largest < kLargestElement) {
+    support::fail(ErrorCode::malformed_input,
+                  "{}: row {} lies beyond {:.3g}, so many cells away that rounding would decide which image is nearest: wrap the coordinates into the cell first", what,
+                  rows.first_id + found.too_large, largest);
+  }
   const bool integer = is_integer(rows.dtype);
   support::fail(ErrorCode::malformed_input, "{}: row {} holds {}; wanted at most {} in absolute value: rescale the data", what,
                 rows.first_id + found.too_large,
@@ -82,6 +87,8 @@ void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::str
 }
 
 }  // namespace
+
+double largest_value(const metrics::Lattice* lattice) noexcept { return lattice != nullptr ? lattice->largest_value : kLargestElement; }
 
 core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows) {
   auto within = [&](const std::vector<Index>& sorted) {
@@ -92,22 +99,41 @@ core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows)
   return {within(all.skipped), within(all.zero)};
 }
 
-core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor) {
-  if (!needs_scan(reader)) return {};
+std::vector<Index> rows_left(Index rows, const core::SpecialRows& special) {
+  if (special.skipped.empty() && special.zero.empty()) return {};
+  std::vector<Index> left;
+  left.reserve(static_cast<std::size_t>(rows));
+  auto skipped = special.skipped.begin();
+  auto zero = special.zero.begin();
+  for (Index i = 0; i < rows; ++i) {
+    if (skipped != special.skipped.end() && *skipped == i) {
+      ++skipped;
+    } else if (zero != special.zero.end() && *zero == i) {
+      ++zero;
+    } else {
+      left.push_back(i);
+    }
+  }
+  return left;
+}
+
+core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor,
+                                    double largest) {
+  if (!needs_scan(reader, largest)) return {};
   Findings all;
   std::mutex mutex;
   const Index n = reader.rows().rows;
   executor.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](Index task, int) {
     support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
     Findings found;
-    look_at(reader, {task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask)}, row.data(), found);
+    look_at(reader, largest, {task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask)}, row.data(), found);
     if (found.special.skipped.empty() && found.special.zero.empty() && found.too_large < 0) return;
     const std::lock_guard lock(mutex);
     merge(all, found);
   });
   std::ranges::sort(all.special.skipped);
   std::ranges::sort(all.special.zero);
-  complain(all, reader.rows(), nan, what);
+  complain(all, reader.rows(), nan, largest, what);
   return std::move(all.special);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace tessera::prepare {
 namespace {
@@ -24,6 +25,46 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
 
+/// Evenly spaced rows that a centre and a scale are chosen from. Any choice is right; few rows make a good one, and a batch of
+/// many small matrices chooses many.
+constexpr Index kSampleRows = 128;
+/// A centre keeps so many bits below the spread of its dimension. Then whole numbers, and much of what else fp32 holds, stay exact
+/// when it is subtracted.
+constexpr int kCentreBits = 4;
+
+/// The mean of a sample, rounded dimension by dimension, and the largest difference from it.
+double choose_centre(const RowReader& reader, bool centred, support::AlignedBuffer<double>& centre) {
+  const Index n = reader.rows().rows;
+  const Index padded = reader.padded();
+  const Index count = std::min(n, kSampleRows);
+  std::vector<double> sample(static_cast<std::size_t>(count * padded));
+  for (Index i = 0; i < count; ++i) reader.read(i * n / count, sample.data() + i * padded);
+  double largest = 0;
+  std::vector<double> low(static_cast<std::size_t>(padded), std::numeric_limits<double>::infinity());
+  std::vector<double> high(static_cast<std::size_t>(padded), -std::numeric_limits<double>::infinity());
+  for (Index i = 0; i < count; ++i) {
+    const double* row = sample.data() + i * padded;
+    for (Index t = 0; t < padded; ++t) {
+      centre[t] += row[t];
+      low[t] = std::min(low[t], row[t]);
+      high[t] = std::max(high[t], row[t]);
+    }
+  }
+  for (Index t = 0; t < padded && count > 0; ++t) {
+    const double spread = high[t] - low[t];
+    double c = centre[t] / static_cast<double>(count);
+    if (spread > 0) {
+      const double step = std::ldexp(1.0, std::ilogb(spread) - kCentreBits);
+      c = std::nearbyint(c / step) * step;
+    } else {
+      c = low[t];
+    }
+    centre[t] = centred ? c : 0;
+    largest = std::max({largest, high[t] - centre[t], centre[t] - low[t]});
+  }
+  return largest;
+}
+
 bool is_linear(ValueForm form) noexcept { return form == ValueForm::direct_linear; }
 
 }  // namespace
@@ -41,13 +82,15 @@ ValueNarrowing choose_value_narrowing(const RowReader& reader, const metrics::Me
   const bool dot = n.form == ValueForm::dot_squared || n.form == ValueForm::dot_product;
   n.element = dot ? metrics::Element::product : traits.direct_element;
   n.fallback = n.form == ValueForm::dot_squared;
-  n.rows = choose_narrowing(reader, traits, dot, 1);
-  if (n.form == ValueForm::dot_product) {
-    // A centre would cost a term a pair and its rounding; the bound is relative to |x||y| anyway.
-    std::fill(n.rows.base_centre.begin(), n.rows.base_centre.end(), 0.0);
-    n.rows.base_centred = false;
-  }
-  n.rows.scale = std::ldexp(1.0, std::clamp(std::ilogb(n.rows.scale), -kLargestValueScale, kLargestValueScale));
+  n.rows.dot = dot;
+  n.rows.element = n.element;
+  n.rows.bound.d = reader.rows().cols;
+  n.rows.base_centre = support::AlignedBuffer<double>(static_cast<std::size_t>(reader.padded()));
+  std::fill(n.rows.base_centre.begin(), n.rows.base_centre.end(), 0.0);
+  // A centre of inner products would cost a term a pair; differences need none where fp32 holds the elements exactly.
+  n.rows.base_centred = n.form == ValueForm::dot_squared || (!dot && (reader.unit_rows() || !narrows_exactly(reader.rows().dtype)));
+  const double largest = choose_centre(reader, n.rows.base_centred, n.rows.base_centre) * std::sqrt(static_cast<double>(reader.padded()));
+  if (largest > 0) n.rows.scale = std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kLargestValueScale, kLargestValueScale));
   const double unscale = is_linear(n.form) || traits.value.root ? 1 / n.rows.scale : 1 / (n.rows.scale * n.rows.scale);
   n.finish = {.factor = static_cast<float>(traits.value.factor * unscale),
               .cap = static_cast<float>(traits.value.cap),
@@ -64,6 +107,40 @@ PackedValueRows::PackedValueRows(Index rows, Index d, Index panel_width)
 kernels::ValueRows PackedValueRows::view(Index panel) const noexcept {
   const Index at = panel * width;
   return {.packed = packed.data() + at * cols, .norm2 = norm2.data() + at, .norm = norm.data() + at, .slack = slack.data() + at};
+}
+
+void PackedValueRows::copy_rows(const PackedValueRows& from, Index first, Index count) noexcept {
+  for (Index i = 0; i < count; ++i) {
+    const Index source = first + i;
+    const float* in = from.packed.data() + source / from.width * from.width * cols + source % from.width;
+    float* out = packed.data() + i / width * width * cols + i % width;
+    norm2[i] = from.norm2[source];
+    norm[i] = from.norm[source];
+    slack[i] = from.slack[source];
+    // Rows that lie side by side in both panels go together.
+    Index together = 1;
+    while (i % width + together < width && source % from.width + together < from.width && i + together < count) ++together;
+    if (together == width && i % width == 0) {
+      for (Index t = 0; t < cols; ++t) std::copy_n(in + t * from.width, width, out + t * width);
+      for (Index j = 1; j < width; ++j) {
+        norm2[i + j] = from.norm2[source + j];
+        norm[i + j] = from.norm[source + j];
+        slack[i + j] = from.slack[source + j];
+      }
+      i += width - 1;
+      continue;
+    }
+    for (Index t = 0; t < cols; ++t) out[t * width] = in[t * from.width];
+  }
+}
+
+void PackedValueRows::poison(Index first, Index last) noexcept {
+  for (Index i = first; i < last; ++i) {
+    float* out = packed.data() + i / width * width * cols + i % width;
+    for (Index t = 0; t < cols; ++t) out[t * width] = kNaN;
+    norm2[i] = kNaN;
+    norm[i] = slack[i] = kNaN;
+  }
 }
 
 std::uint64_t packed_value_bytes(Index rows, Index d, Index width) noexcept {

@@ -27,6 +27,10 @@ struct PackedValueRows {
   PackedValueRows(Index rows, Index d, Index panel_width);
   kernels::ValueRows view(Index panel) const noexcept;
   Index panels() const noexcept { return panel_count; }
+  /// Takes up rows [first, first + count) of another packing, in panels of its own.
+  void copy_rows(const PackedValueRows& from, Index first, Index count) noexcept;
+  /// Rows [first, last) become NaN.
+  void poison(Index first, Index last) noexcept;
 
   Index cols;
   Index width;
@@ -45,8 +49,6 @@ class ValuePacker {
 
   /// Packs rows [first, first + count) of the reader into a panel; places past them become NaN.
   void pack(Index first, Index count, PackedValueRows& out, Index panel);
-  /// The narrowed rows of the last pack(): [count, d], a stride apart.
-  const float* narrowed(Index row) const noexcept { return narrow_.data() + row * stride_; }
 
  private:
   const RowReader& reader_;

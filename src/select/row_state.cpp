@@ -8,9 +8,9 @@ namespace tessera::select {
 
 using core::Candidate;
 
-RowCapacity RowCapacity::for_k(Index k, Index hits) noexcept {
+RowCapacity RowCapacity::for_k(Index k, Index hits, bool eager) noexcept {
   // Twice k amortises a compaction over k new pairs; 32 more keeps small k from compacting every few hits.
-  const Index trigger = 2 * k + 32;
+  const Index trigger = eager ? k + k / 2 + 8 : 2 * k + 32;
   return {.k = k, .trigger = trigger, .pending = trigger + hits};
 }
 

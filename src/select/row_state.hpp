@@ -24,7 +24,8 @@ struct RowCapacity {
   Index k;
   Index trigger;  // pending pairs at which a row is compacted
   Index pending;  // room: trigger + one kernel call's hits
-  static RowCapacity for_k(Index k, Index hits) noexcept;
+  /// eager: compact early, where a lower threshold saves whole tiles.
+  static RowCapacity for_k(Index k, Index hits, bool eager = false) noexcept;
 };
 
 /// Computes the canonical keys of pending pairs; append them to out.

@@ -17,7 +17,7 @@ import time
 from cli_case import SEED, TESSERA, CliTest, np, run_tests
 
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "topk.json"
-COMMANDS = ["topk", "graph", "dump", "recall", "info", "convert", "bench"]
+COMMANDS = ["topk", "graph", "dump", "recall", "ann", "info", "convert", "bench"]
 
 
 def usable_isas():
@@ -62,8 +62,8 @@ class Help(CliTest):
             self.assertIn(flag, text)
 
     def test_help_fits_a_terminal_of_100_columns(self):
-        for command in COMMANDS:
-            for line in self.run_tessera(command, "--help").stdout.splitlines():
+        for command in [*COMMANDS, "ann build", "ann search", "ann sweep"]:
+            for line in self.run_tessera(*command.split(), "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 100, line)
 
     def test_version_is_one_line(self):

@@ -221,6 +221,33 @@ class DumpTest(unittest.TestCase):
         self.assertEqual((report["tiles"]["damaged"], report["tiles"]["computed"]), (1, 1))
         self.assertEqual(sha(out), before)
 
+    def test_batches_lengths_and_means(self):
+        rng = np.random.default_rng(8)
+        x = rng.standard_normal((7, 40, 24)).astype(np.float32)
+        lengths = np.array([40, 1, 17, 40, 3, 40, 25])
+        padded = x.copy()
+        for b, n in enumerate(lengths):
+            padded[b, n:] = np.nan
+        for name, array in (("t.npy", x), ("p.npy", padded), ("n.npy", lengths)):
+            np.save(self.folder / name, array)
+        out = self.folder / "d.npy"
+        run("-b", self.folder / "t.npy", "--batched", "-m", "cosine", "-o", out)
+        got = np.load(out)
+        self.assertEqual(got.shape, (7, 40, 40))
+        for b in range(7):
+            np.testing.assert_allclose(got[b], cosine(x[b], x[b]), rtol=2e-5, atol=1e-30)
+        run("-b", self.folder / "p.npy", "--batched", "--lengths", self.folder / "n.npy", "-m", "cosine", "-o", out, "--force")
+        cut = np.load(out)
+        for b, n in enumerate(lengths):
+            np.testing.assert_allclose(cut[b, :n, :n], cosine(x[b, :n], x[b, :n]), rtol=2e-5, atol=1e-30)
+            self.assertTrue(np.isnan(cut[b, n:]).all() and np.isnan(cut[b, :, n:]).all())
+        run("-b", self.folder / "p.npy", "--batched", "--lengths", self.folder / "n.npy", "--pool", "mean", "-m", "cosine", "-o", self.folder / "m.npy")
+        means = np.stack([x[b, :n].astype(np.float64).mean(axis=0) for b, n in enumerate(lengths)])
+        np.testing.assert_allclose(np.load(self.folder / "m.npy"), cosine(means, means), rtol=2e-5, atol=1e-12)
+        run("-b", self.folder / "t.npy", "--batched", "-o", self.folder / "d.zarr")
+        run("-b", self.folder / "x.npy", "--batched", "-o", self.folder / "e.npy", status=3)
+        run("-b", self.folder / "t.npy", "--batched", "--lengths", self.folder / "x.npy", "-o", self.folder / "e.npy", status=3)
+
     def test_dry_run_writes_nothing(self):
         out = self.folder / "d.npy"
         report = json.loads(run("-b", self.folder / "x.npy", "-o", out, "--dry-run", "--json").stdout)

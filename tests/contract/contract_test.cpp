@@ -14,6 +14,7 @@
 #include "contract/pairwise.hpp"
 #include "support/data.hpp"
 #include "support/isas.hpp"
+#include "support/metrics.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::testing {
@@ -32,11 +33,11 @@ constexpr Schedule kSchedules[] = {Schedule::automatic, Schedule::by_query, Sche
 constexpr SelfMode kSelfModes[] = {SelfMode::none, SelfMode::natural, SelfMode::exclude, SelfMode::first};
 
 enum Factor { base_dtype, query_dtype, base_layout, query_layout, kind, base_rows, query_rows, cols, k, self, nan, schedule, screen, tile, threads,
-              segmented, wide };
+              segmented, wide, prune };
 
 std::vector<int> levels() {
   return {kDTypeCount, kDTypeCount, kLayoutCount, kLayoutCount, kKindCount, static_cast<int>(std::size(kBaseRows)), static_cast<int>(std::size(kQueryRows)),
-          static_cast<int>(std::size(kCols)), 6, 4, 2, 3, 5, 3, 3, 2, 2};
+          static_cast<int>(std::size(kCols)), 6, 4, 2, 3, 5, 3, 3, 2, 2, 2};
 }
 
 /// One row of the table, resolved.
@@ -57,11 +58,11 @@ struct Case {
   bool skip_nan() const { return at[nan] == 1; }
 
   std::string describe() const {
-    return fmt::format("{} seed {}: base {} {} [{}, {}] {}, queries {} {} [{}], k {}, self {}, nan {}, {}, screen {}, tile {}, threads {}, segmented {}, {}",
+    return fmt::format("{} seed {}: base {} {} [{}, {}] {}, queries {} {} [{}], k {}, self {}, nan {}, {}, screen {}, tile {}, threads {}, segmented {}, {}, {}",
                        name_of(metric), seed, name_of(dtype(base_dtype)), name_of(static_cast<Layout>(at[base_layout])), nb(), d(),
                        name_of(static_cast<Kind>(at[kind])), name_of(dtype(query_dtype)), name_of(static_cast<Layout>(at[query_layout])), nq(),
                        neighbours(), name_of(self_mode()), skip_nan() ? "skip" : "error", name_of(kSchedules[at[schedule]]), name_of(kScreens[at[screen]]),
-                       kTiles[at[tile]], at[threads] + 1, at[segmented], at[wide] ? "float64" : "float32");
+                       kTiles[at[tile]], at[threads] + 1, at[segmented], at[wide] ? "float64" : "float32", at[prune] ? "pruned" : "not pruned");
   }
 };
 
@@ -119,6 +120,7 @@ KnnOptions options_of(const Case& c, Index nq) {
   o.schedule = kSchedules[c.at[schedule]];
   o.screen = kScreens[c.at[screen]];
   o.tile = kTiles[c.at[tile]];
+  o.prune = c.at[prune] ? Pruning::on : Pruning::off;
   o.threads = c.at[threads] + 1;
   if (c.at[segmented] == 1 && c.nb() > 0) {
     o.tile = 48;
@@ -129,6 +131,10 @@ KnnOptions options_of(const Case& c, Index nq) {
   return o;
 }
 
+bool unprunable(Metric metric, Screen wish) {
+  return metric == Metric::inner_product || wish == Screen::fp32_dot || wish == Screen::double_precision;
+}
+
 bool unavailable(Metric metric, Screen wish) {
   if (wish == Screen::fp32_dot) return metric == Metric::l1 || metric == Metric::linf;
   return wish == Screen::fp32_direct && metric == Metric::inner_product;
@@ -136,7 +142,10 @@ bool unavailable(Metric metric, Screen wish) {
 
 void expect_plan(const Report& report, const KnnOptions& options, const std::string& isa) {
   EXPECT_EQ(report.isa, isa);
-  if (options.schedule != Schedule::automatic) {
+  if (options.prune == Pruning::off || options.memory == 0) {
+    EXPECT_EQ(report.pruned, options.prune == Pruning::on);
+  }
+  if (options.schedule != Schedule::automatic && !report.pruned) {
     EXPECT_EQ(report.schedule, name_of(options.schedule));
   }
   if (options.screen != Screen::automatic && options.screen != Screen::fp32) {
@@ -161,6 +170,12 @@ Index check_table(Metric metric, std::uint64_t seed) {
         EXPECT_THROW(knn(data.query_rows, data.base_rows, c.neighbours(), options), Error);
         options.screen = Screen::automatic;
       }
+      if (options.prune == Pruning::on && (unprunable(c.metric, options.screen) || c.nb() == 0)) {
+        if (c.nb() > 0) {
+          EXPECT_THROW(knn(data.query_rows, data.base_rows, c.neighbours(), options), Error);
+        }
+        options.prune = Pruning::off;
+      }
       std::optional<Neighbours> got;
       EXPECT_NO_THROW(got = knn(data.query_rows, data.base_rows, c.neighbours(), options));
       if (!got) return streamed;
@@ -183,12 +198,7 @@ TEST_P(Contract, MeetsTheOracleBitForBit) {
   }
 }
 
-constexpr Metric kMetrics[] = {
-#define TESSERA_METRIC(id, aliases) Metric::id,
-#include "tessera/metrics.def"
-#undef TESSERA_METRIC
-};
-INSTANTIATE_TEST_SUITE_P(Metrics, Contract, ::testing::ValuesIn(kMetrics), [](const auto& p) { return std::string(name_of(p.param)); });
+INSTANTIATE_TEST_SUITE_P(Metrics, Contract, ::testing::ValuesIn(vector_metrics()), [](const auto& p) { return std::string(name_of(p.param)); });
 
 }  // namespace
 }  // namespace tessera::testing

@@ -16,17 +16,13 @@
 #include "contract/pairwise.hpp"
 #include "support/data.hpp"
 #include "support/isas.hpp"
+#include "support/metrics.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::testing {
 namespace {
 
 constexpr std::uint64_t kSeed = 4711;
-constexpr Metric kMetrics[] = {
-#define TESSERA_METRIC(id, aliases) Metric::id,
-#include "tessera/metrics.def"
-#undef TESSERA_METRIC
-};
 constexpr Kind kKinds[] = {Kind::normal, Kind::small_integers, Kind::duplicates, Kind::huge_offset, Kind::zero_rows, Kind::mixed_scales};
 
 KnnOptions wide(Metric metric) { return {.metric = {metric}, .distances = DistanceType::float64}; }
@@ -74,14 +70,16 @@ Index compare_plans(const RowSet& queries, const RowSet& base, Index k, KnnOptio
   constexpr Schedule kSchedules[] = {Schedule::by_query, Schedule::by_base};
   constexpr std::uint64_t kMemory[] = {0, 30000, 60000};
   constexpr Index kTiles[] = {48, 96, 1000};
+  constexpr Pruning kPrunings[] = {Pruning::off, Pruning::on};
   Index streamed = 0;
-  for (const std::vector<int>& at : pairwise({4, 2, 3, 3, 3}, seed)) {
+  for (const std::vector<int>& at : pairwise({4, 2, 3, 3, 3, 2}, seed)) {
     options.screen = kScreens[at[0]];
     options.schedule = kSchedules[at[1]];
     options.threads = at[2] + 1;
     options.memory = kMemory[at[3]];
+    options.prune = kPrunings[at[5]];
     options.tile = options.memory == 0 ? kTiles[at[4]] : 48;
-    SCOPED_TRACE(fmt::format("{}, {}, threads {}, memory {}, tile {}", name_of(options.screen), name_of(options.schedule), options.threads, options.memory, options.tile));
+    SCOPED_TRACE(fmt::format("{}, {}, threads {}, memory {}, tile {}, prune {}", name_of(options.screen), name_of(options.schedule), options.threads, options.memory, options.tile, name_of(options.prune)));
     try {
       const Neighbours got = knn(queries, base, k, options);
       EXPECT_TRUE(same_bits(got, want));
@@ -225,7 +223,7 @@ TEST_P(Invariant, SkippedRowsLeaveTheOthersAsTheyWere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Metrics, Invariant, ::testing::ValuesIn(kMetrics), [](const auto& p) { return std::string(name_of(p.param)); });
+INSTANTIATE_TEST_SUITE_P(Metrics, Invariant, ::testing::ValuesIn(vector_metrics()), [](const auto& p) { return std::string(name_of(p.param)); });
 
 TEST(Cancellation, EndsACallWithItsOwnError) {
   const Sets sets(Kind::normal, 500, 50, 16);

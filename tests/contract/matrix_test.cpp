@@ -199,11 +199,24 @@ TEST(Matrix, columns_in_segments_change_no_byte) {
   EXPECT_TRUE(same_bytes(got, want));
 }
 
+TEST(Matrix, whole_numbers_stored_as_floats_give_exact_squares) {
+  std::mt19937_64 random(kSeed + 8);
+  Matrix m = zeros(200, 32);
+  for (double& v : m.values) v = static_cast<double>(random() % 50);
+  const Stored x(m, DType::f32);
+  const DistanceArray got = evaluate(x.rows(), nullptr, options_for(Metric::sqeuclidean));
+  const Rows rows(x.rows(), Metric::sqeuclidean);
+  for (Index i = 0; i < 200; ++i) {
+    for (Index j = 0; j < 200; ++j) ASSERT_EQ(got.floats()[i * 200 + j], canonical(Metric::sqeuclidean, rows, i, rows, j, true)) << i << " " << j;
+  }
+}
+
 TEST(Matrix, computing_each_pair_once_changes_no_byte) {
   std::mt19937_64 random(kSeed + 3);
   const Stored x(make(Kind::normal, 210, 900, random), DType::f32);
   DistanceOptions halves = options_for(Metric::sqeuclidean);
   halves.threads = 1;
+  halves.metric.metric = Metric::sqeuclidean;
   ASSERT_EQ(plan_distances(x.rows(), halves).schedule, "each pair once");
   DistanceOptions bands = halves;
   bands.tile_rows = 50;

@@ -83,6 +83,12 @@ def seeds():
     yield "bvecs", [vecs("B")]
     yield "idx", [idx("B", 8, (3, 2)), idx("f", 13, (6,)), idx("d", 14, (1, 3, 2))]
     yield "csv", [b"1,2\n3,4\n5,6\n", b"# words\nx y\n1 -2e3\nnan inf\n", b"\xef\xbb\xbf.5\t+7\r\n1\t2\r\n"]
+    yield "xyz", [b'2\nLattice="5 0 0 1 6 0 0 0 7" Properties=species:S:1:pos:R:3 pbc="T F T"\nH 0.5 1 -2\nO 3 4 5\n1\nplain\nO 7 8 9\n']
+    yield "gro", [b"t\n1\n    1SOL     OW    1   0.126   1.624   1.679\n 1 1 1 0 0 .5 0 0 0\nt\n1\n    1SOL     OW    1   0.1   1.6   1.6\n 1 1 1\n"]
+    yield "pdb", [b"CRYST1   10.000   20.000   30.000  90.00  90.00 120.00 P 1           1\nMODEL        1\n"
+                  b"ATOM      1  N   ALA A   1    -966.000-100.000   6.000  1.00  0.00           N\nENDMDL\n"]
+    yield "poscar", [b"c\n2.0\n1 0 0\n0.5 1 0\n0 0 2\nSi O\n1 1\nSelective\nDirect\n0.5 0.5 0.5\n0 0 0.25\n", b"c\n-8\n1 0 0\n0 1 0\n0 0 1\n1\nC\n0 0 0\n"]
+    yield "lammps", [b"c\n\n1 atoms\n-1 4 xlo xhi\n0 6 ylo yhi\n0 7.0 zlo zhi\n1 0.5 0.25 xy xz yz\n\nAtoms # full\n\n1 1 1 0.4 4 5 6\n"]
     yield "any", [npy(), gzip.compress(npy()), gzip.compress(npy()[:20]) + gzip.compress(npy()[20:]),
                   npz(zipfile.ZIP_STORED, [("a.npy", npy())]), safetensors({"a": entry}, floats), idx("B", 8, (3, 2))]
 

@@ -43,7 +43,7 @@ TEST(ConnectedComponents, AgreeWithSpreadingLabels) {
     graph.rows = 1 + static_cast<Index>(random() % 60);
     graph.indptr.push_back(0);
     for (Index row = 0; row < graph.rows; ++row) {
-      for (unsigned edges = random() % 3; edges > 0; --edges) {
+      for (unsigned edges = static_cast<unsigned>(random()) % 3; edges > 0; --edges) {
         graph.indices.push_back(static_cast<std::int64_t>(random() % static_cast<unsigned>(graph.rows)));
       }
       graph.indptr.push_back(std::ssize(graph.indices));

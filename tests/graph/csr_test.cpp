@@ -16,7 +16,7 @@ namespace {
 using Edges = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
 Neighbours lists_of(Index rows, Index k, std::vector<std::int64_t> ids, std::vector<float> distances) {
-  return {.rows = rows, .k = k, .ids = std::move(ids), .distances = std::move(distances), .distances64 = {}, .report = {}};
+  return {.rows = rows, .k = k, .ids = std::move(ids), .distances = std::move(distances), .distances64 = {}, .shifts = {}, .report = {}};
 }
 
 Edges edges_of(const CsrGraph& graph) {

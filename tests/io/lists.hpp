@@ -23,6 +23,7 @@ inline Neighbours small_lists() {
           .ids = {5, 7, 0, 2147483647, 3, -1},
           .distances = {0, 0.1F, 1.5F, 1e30F, 2, kInf},
           .distances64 = {},
+          .shifts = {},
           .report = {}};
 }
 

@@ -40,7 +40,7 @@ TEST(RowFile, TellsNpyByItsContentWhenTheSuffixSaysNothing) {
 
 TEST(RowFile, ListsTheFormatsForAnUnknownSuffix) {
   const TempFolder folder;
-  EXPECT_CONTAINS(error_of(ErrorCode::invalid_argument, [&] { RowFile::open(folder.write("a.xyz", "abc")); }), ".fbin");
+  EXPECT_CONTAINS(error_of(ErrorCode::invalid_argument, [&] { RowFile::open(folder.write("a.qqq", "abc")); }), ".fbin");
 }
 
 TEST(RowFile, RefusesEmptyFilesAsMalformed) {

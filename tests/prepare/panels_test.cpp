@@ -22,12 +22,12 @@ struct Packed {
   std::unique_ptr<Panels> panels;
 };
 
-Packed pack(const kernels::CpuKernels& k, const RowSet& rows, core::SpecialRows special, bool dot, Index tile_cols) {
+Packed pack(const kernels::CpuKernels& k, const RowSet& rows, core::SpecialRows special, bool dot, Index tile_cols, bool pruned = false) {
   const auto& traits = metrics::traits_of(Metric::sqeuclidean);
   const RowReader reader(k, rows, false);
   Packed p{prepare::choose_narrowing(reader, traits, dot, 1.0), nullptr};
   const auto executor = engine::make_executor(2);
-  p.panels = prepare::pack_panels(reader, std::move(special), &p.narrowing, tile_cols, *executor);
+  p.panels = prepare::pack_panels(reader, std::move(special), &p.narrowing, tile_cols, pruned, *executor);
   return p;
 }
 
@@ -114,7 +114,7 @@ TEST(Panels, AreNotPackedForTheDoubleScreen) {
   std::mt19937_64 random(24);
   const Matrix m = make(Kind::normal, 100, 4, random);
   const auto executor = engine::make_executor(1);
-  const auto panels = prepare::pack_panels(RowReader(kernels_of(isas().back()), m.view(), false), {}, nullptr, 48, *executor);
+  const auto panels = prepare::pack_panels(RowReader(kernels_of(isas().back()), m.view(), false), {}, nullptr, 48, false, *executor);
   EXPECT_EQ(panels->cols(), 100);
   EXPECT_EQ(panels->panels.size(), 0U);
   EXPECT_EQ(prepare::panel_bytes(100, 4, 48, Screen::double_precision), 0U);

@@ -46,7 +46,7 @@ std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 TEST_F(ReadNeighbours, ReadsBackWhatIsWritten) {
   const float inf = INFINITY;
-  const Neighbours lists{.rows = 2, .k = 3, .ids = {4, 9, 1, 7, -1, -1}, .distances = {0, 1.5F, 2, 3, inf, inf}, .distances64 = {}, .report = {}};
+  const Neighbours lists{.rows = 2, .k = 3, .ids = {4, 9, 1, 7, -1, -1}, .distances = {0, 1.5F, 2, 3, inf, inf}, .distances64 = {}, .shifts = {}, .report = {}};
   for (const std::string& suffix : writable_formats()) {
     const std::string file = path("lists" + suffix);
     write_neighbours(file, lists);
@@ -92,7 +92,7 @@ TEST_F(ReadNeighbours, TakesHugeIdsForIds) {
 }
 
 TEST_F(ReadNeighbours, PairsIdsWithAFileOfDistances) {
-  const Neighbours lists{.rows = 1, .k = 2, .ids = {4, 9}, .distances = {1, 2}, .distances64 = {}, .report = {}};
+  const Neighbours lists{.rows = 1, .k = 2, .ids = {4, 9}, .distances = {1, 2}, .distances64 = {}, .shifts = {}, .report = {}};
   write_neighbours(path("I.npy"), lists);
   const auto good = put<std::uint32_t>("D.fbin", {1, 2, bits(1), bits(2)});
   EXPECT_EQ(read_neighbours(path("I.npy"), good).distances, (std::vector<double>{1, 2}));

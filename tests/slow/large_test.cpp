@@ -9,16 +9,12 @@
 #include "contract/oracle.hpp"
 #include "support/data.hpp"
 #include "support/isas.hpp"
+#include "support/metrics.hpp"
 #include "tessera/knn.hpp"
 
 namespace tessera::testing {
 namespace {
 
-constexpr Metric kMetrics[] = {
-#define TESSERA_METRIC(id, aliases) Metric::id,
-#include "tessera/metrics.def"
-#undef TESSERA_METRIC
-};
 
 struct Shape {
   Index nb, nq, d, k;
@@ -48,7 +44,7 @@ TEST_P(LargeBase, MeetsTheOracle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Metrics, LargeBase, ::testing::ValuesIn(kMetrics), [](const auto& p) { return std::string(name_of(p.param)); });
+INSTANTIATE_TEST_SUITE_P(Metrics, LargeBase, ::testing::ValuesIn(vector_metrics()), [](const auto& p) { return std::string(name_of(p.param)); });
 
 }  // namespace
 }  // namespace tessera::testing

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "metrics/lattice.hpp"
 #include "metrics/traits.hpp"
 #include "tessera/rows.hpp"
 
@@ -23,6 +24,22 @@ struct HitList {
   std::int32_t count;
 };
 
+/// A lattice's brick in scaled fp32: how periodic screens fold differences (docs/numerics.md, section 18).
+struct FoldTerms {
+  float edge[3];      // the brick's diagonal; +inf where nothing repeats
+  float inverse[3];   // 1 / edge
+  float yx, zx, zy;   // below the diagonal
+  const float* images;  // [image_count, 4]: t and |t|^2 of the vectors that folding may miss, one of t and -t
+  std::int32_t image_count;
+};
+
+/// How much of folding a periodic screen does.
+enum class Folding : std::uint8_t {
+  box,    // orthogonal brick: each axis by itself
+  brick,  // any brick, without the list: right while thresholds stay below half the smallest edge, an upper bound always
+  list    // any brick
+};
+
 /// One query panel against a run of base panels.
 struct ScreenCall {
   const float* query;        // [d, panel_rows], the rows' elements interleaved
@@ -35,6 +52,7 @@ struct ScreenCall {
   Index last_panel;
   std::int32_t capacity;     // of every list
   float factor;              // dot form: score = bias - factor * <query, base>
+  const FoldTerms* fold = nullptr;  // periodic screens only
 };
 
 /// Screens panels first..last and appends every pair that is not provably past its row's threshold: the comparison is
@@ -53,6 +71,21 @@ struct ScreenKernels {
 
 /// Canonical sum over two rows of doubles, zero-padded to a multiple of 16 (numerics.md: lanes16, then +0.0).
 using CanonicalKernel = double (*)(const double* x, const double* y, Index padded) noexcept;
+
+/// The nearest image of y as seen from x: the canonical squared distance, and the cells that y moves by. Of images that tie the
+/// lexicographically smallest.
+struct NearestImage {
+  double key;
+  double shift[3];  // whole numbers
+};
+/// x, y [3], within Lattice::largest_value.
+using NearestImageKernel = NearestImage (*)(const metrics::Lattice& lattice, const double* x, const double* y) noexcept;
+
+/// Coordinates of x in the lattice's frame, folded into the brick: w [3].
+/// returns  what rounding may have done to them, and to the canonical root of any image of x, in norm.
+using WrapKernel = double (*)(const metrics::Lattice& lattice, const double* x, double* w) noexcept;
+/// As WrapKernel; n [3]: the cells that x is moved by.
+using PlaceKernel = double (*)(const metrics::Lattice& lattice, const double* x, double* w, double* n) noexcept;
 
 /// Converts one row to doubles and pads it with zeros: out [padded], padded = d rounded up to 16.
 using ConvertKernel = void (*)(const std::byte* row, Index col_stride, bool byte_swapped, Index d, double* out) noexcept;
@@ -135,6 +168,10 @@ struct CpuKernels {
   Index panel_rows;                                             // query rows in a full panel, a power of two
   ScreenKernels (*screen)(metrics::Element element, bool dot, Index rows) noexcept;  // rows: 1, 2, 4, ... panel_rows
   CanonicalKernel canonical[metrics::kElementCount];
+  NearestImageKernel nearest_image;
+  WrapKernel wrap;
+  PlaceKernel place;
+  ScreenKernels (*periodic_screen)(Folding folding, Index rows) noexcept;  // over rows of 3 columns, wrapped
   ConvertKernel convert[kDTypeCount];
   ScanKernel scan;
   NormaliseKernel normalise;

@@ -13,6 +13,9 @@ inline constexpr const char* kIsaName = "scalar";
 inline constexpr int kPanelRows = 4;
 inline constexpr int kPanelVectors = 2;
 
+// Unnamed: what the compiler does not inline stays inside this object.
+namespace {
+
 /// 4 floats. Fused: fmadd rounds once, as it must where a chain is a value and not only a score.
 template <bool Fused>
 struct Lanes4 {
@@ -128,4 +131,5 @@ struct F64x16 {
   }
 };
 
+}  // namespace
 }  // namespace tessera::kernels::scalar

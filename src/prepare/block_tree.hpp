@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: bounding boxes over blocks of ordered rows, and the walk that visits them from near to far.
+// Not here: the order (kd_order.hpp), what is done with a block (the engine's tile loop).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/tile.hpp"
+#include "metrics/traits.hpp"
+#include "prepare/kd_order.hpp"
+
+namespace tessera::prepare {
+
+/// A bounding box, rounded outward: low [d], then high [d].
+using Box = std::span<const float>;
+
+/// Not above the canonical sum (docs/numerics.md) between any row in one box and any in the other.
+double box_distance(metrics::Element element, Box a, Box b) noexcept;
+
+/// The box of some points, whatever was rounded when they became floats.
+void bound_points(const Coordinates& points, std::span<const std::uint32_t> which, std::span<float> box) noexcept;
+
+/// A binary tree over blocks of `block` consecutive places, cut as kd_order cuts.
+class BlockTree {
+ public:
+  BlockTree() = default;
+  BlockTree(const Coordinates& points, std::span<const std::uint32_t> order, Index block, core::Executor& executor);
+
+  bool empty() const noexcept { return nodes_.empty(); }
+  Index d() const noexcept { return d_; }
+  std::uint64_t bytes() const noexcept { return nodes_.size() * sizeof(Node) + boxes_.size() * sizeof(float); }
+
+ private:
+  friend class NearToFar;
+  struct Node {
+    core::Range places;
+    std::uint32_t right = 0;  // the left child comes next; 0: a block
+  };
+  Index add(Index first, Index count, Index block);
+  Box box(Index node) const noexcept { return Box(boxes_).subspan(static_cast<std::size_t>(node * 2 * d_), static_cast<std::size_t>(2 * d_)); }
+  std::span<float> box_of(Index node) noexcept { return std::span(boxes_).subspan(static_cast<std::size_t>(node * 2 * d_), static_cast<std::size_t>(2 * d_)); }
+
+  Index d_ = 0;
+  std::vector<Node> nodes_;  // parents before children
+  std::vector<float> boxes_;  // [nodes, 2 d]
+};
+
+/// Visits the blocks of a tree, those near a box first.
+class NearToFar {
+ public:
+  NearToFar(const BlockTree& tree, metrics::Element element) : tree_(&tree), element_(element) {}
+
+  void start(Box from);
+  /// The next block with box_distance <= reach. reach may only fall from call to call.
+  bool next(double reach, core::Range& places);
+
+ private:
+  struct Entry {
+    double distance;
+    Index node;
+  };
+  double distance_to(Index node) const noexcept { return box_distance(element_, from_, tree_->box(node)); }
+
+  const BlockTree* tree_;
+  metrics::Element element_;
+  Box from_;
+  std::vector<Entry> stack_;
+};
+
+}  // namespace tessera::prepare

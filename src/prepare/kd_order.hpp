@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Here: an order of rows in which neighbours in space are neighbours in number. Not here: what is done with it (block_tree.hpp).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "core/problem.hpp"
+#include "prepare/row_reader.hpp"
+
+namespace tessera::prepare {
+
+/// What an order is made of: rows of the reader as floats, nearest-rounded. Rows are numbered by their place in `rows`.
+struct Coordinates {
+  Index count = 0;
+  Index d = 0;
+  std::vector<float> values;  // [count, d]
+  const float* row(Index i) const noexcept { return values.data() + i * d; }
+};
+
+/// Reads the given rows (ascending, finite); rows empty: all of them.
+Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor);
+
+/// Orders points by halving them again and again across the widest side of their bounding box (a k-d tree's leaves, left to right).
+/// Cuts lie at multiples of `block` while a part is larger than one block, then at multiples of `fine`: runs of `block` points,
+/// and within them runs of `fine`, are compact.
+///
+/// returns  the permutation: order[i] is the point at place i.
+/// cost     O(count (d + log) log(count / fine)), about 0.1 us a point and level; 12 bytes a point beside the coordinates.
+std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Index fine, core::Executor& executor);
+
+/// Row numbers of all rows but the special ones, in k-d order with runs of `fine`.
+std::vector<Index> ordered_rows(const RowReader& reader, const core::SpecialRows& special, Index fine, core::Executor& executor);
+
+/// The cut of `count` points between two parts, as kd_order makes it; 0 when they stay together.
+Index kd_cut(Index count, Index block, Index fine) noexcept;
+
+}  // namespace tessera::prepare
