@@ -30,13 +30,7 @@ bool normalize(std::vector<double>& row) {
 
 void FloatRows::read_row(Index row, float* out) {
   row_.resize(static_cast<std::size_t>(rows_.cols));
-  io::with_type(rows_.dtype, [&](auto element) {
-    const std::byte* p = rows_.row(row);
-    for (double& value : row_) {
-      value = static_cast<double>(io::widen(io::load_element<decltype(element)>(p, rows_.byte_swapped)));
-      p += rows_.col_stride;
-    }
-  });
+  io::decode_row(rows_, row, row_);
   if (normalize_ && !normalize(row_)) ++zero_rows_;
   for (const double value : row_) {
     *out = static_cast<float>(value);

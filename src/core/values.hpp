@@ -3,6 +3,7 @@
 // of either.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +28,8 @@ struct ValuesProblem {
 
   Index rows() const noexcept { return x.rows / batches; }
   Index cols() const noexcept { return y.rows / batches; }
-  /// Rows of a batch that count.
-  Index length(Index batch, Index all) const noexcept { return lengths.empty() ? all : lengths[static_cast<std::size_t>(batch)]; }
+  /// Of the `all` rows or columns of a batch, those that count. A length is of x's rows; y may have fewer.
+  Index length(Index batch, Index all) const noexcept { return lengths.empty() ? all : std::min(all, lengths[static_cast<std::size_t>(batch)]); }
   bool canonical() const noexcept { return exact || dtype == DType::f64; }
 };
 

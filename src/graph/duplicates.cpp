@@ -20,13 +20,8 @@ struct HashedRow {
 
 /// out [cols]. 64-bit integers past 2^53 round: rows that differ only there would count as equal, and are refused by knn().
 void decode(const RowSet& rows, Index row, std::vector<double>& out) {
-  io::with_type(rows.dtype, [&](auto element) {
-    const std::byte* p = rows.row(row);
-    for (double& value : out) {
-      value = static_cast<double>(io::widen(io::load_element<decltype(element)>(p, rows.byte_swapped))) + 0.0;
-      p += rows.col_stride;
-    }
-  });
+  io::decode_row(rows, row, out);
+  for (double& value : out) value += 0.0;  // -0 is 0
 }
 
 /// splitmix64's multiplier and a shift per element: cheap, and a collision only costs a comparison.

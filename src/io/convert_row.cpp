@@ -13,16 +13,6 @@ namespace {
 
 using support::fail;
 
-/// Widens a row, whatever its type, into doubles or, where the source has 64-bit integers, those.
-template <class T, class Wide>
-void widen_row(const RowSet& rows, Index row, std::vector<Wide>& out) noexcept {
-  const std::byte* p = rows.row(row);
-  for (Wide& value : out) {
-    value = static_cast<Wide>(widen(load_element<T>(p, rows.byte_swapped)));
-    p += rows.col_stride;
-  }
-}
-
 // The order in which a type that holds a value is looked for: the smallest of its kind first.
 constexpr DType kIntegers[] = {DType::u8,  DType::i8,  DType::u16, DType::i16,
                                DType::u32, DType::i32, DType::u64, DType::i64};
@@ -68,14 +58,14 @@ void RowConverter::convert(Index row, std::span<std::byte> out) {
   if (conversion_.normalize) return normalize(row, out.data());
   if (rows_.dtype == conversion_.dtype) return copy(row, out.data());
   if (!signed_.empty()) {
-    widen_row<std::int64_t>(rows_, row, signed_);
+    widen_row<std::int64_t>(rows_, row, std::span(signed_));
     return narrow(row, signed_, out.data());
   }
   if (!unsigned_.empty()) {
-    widen_row<std::uint64_t>(rows_, row, unsigned_);
+    widen_row<std::uint64_t>(rows_, row, std::span(unsigned_));
     return narrow(row, unsigned_, out.data());
   }
-  with_type(rows_.dtype, [&](auto source) { widen_row<decltype(source)>(rows_, row, doubles_); });
+  decode_row(rows_, row, doubles_);
   narrow(row, doubles_, out.data());
 }
 
@@ -94,7 +84,7 @@ void RowConverter::copy(Index row, std::byte* out) const noexcept {
 }
 
 void RowConverter::normalize(Index row, std::byte* out) {
-  with_type(rows_.dtype, [&](auto source) { widen_row<decltype(source)>(rows_, row, doubles_); });
+  decode_row(rows_, row, doubles_);
   double largest = 0;
   for (std::size_t c = 0; c < doubles_.size(); ++c) {
     if (!std::isfinite(doubles_[c])) {

@@ -9,10 +9,11 @@
 #include <concepts>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 
-#include "io/float16.hpp"
+#include "support/float16.hpp"
 #include "tessera/rows.hpp"
 
 namespace tessera::io {
@@ -51,8 +52,8 @@ template <class T>
 WideOf<T> widen(T value) noexcept {
   return static_cast<WideOf<T>>(value);
 }
-inline double widen(Half value) noexcept { return double_of_half(value.bits); }
-inline double widen(Bfloat16 value) noexcept { return double_of_bfloat16(value.bits); }
+inline double widen(Half value) noexcept { return support::double_of_half(value.bits); }
+inline double widen(Bfloat16 value) noexcept { return support::double_of_bfloat16(value.bits); }
 
 /// The element at p, whose bytes may be in the other order.
 template <class T>
@@ -62,6 +63,20 @@ T load_element(const std::byte* p, bool swapped) noexcept {
   T value;
   std::memcpy(&value, bytes, sizeof(T));
   return value;
+}
+
+/// Widens a row of elements T into doubles or, where they are 64-bit integers, those: out [cols].
+template <class T, class Wide>
+void widen_row(const RowSet& rows, Index row, std::span<Wide> out) noexcept {
+  const std::byte* p = rows.row(row);
+  for (Wide& value : out) {
+    value = static_cast<Wide>(widen(load_element<T>(p, rows.byte_swapped)));
+    p += rows.col_stride;
+  }
+}
+/// A row of any type as doubles, out [cols]; 64-bit integers past 2^53 round.
+inline void decode_row(const RowSet& rows, Index row, std::span<double> out) noexcept {
+  with_type(rows.dtype, [&](auto element) { widen_row<decltype(element)>(rows, row, out); });
 }
 
 /// Stores little-endian.
@@ -120,14 +135,14 @@ Fit narrow_to(Wide value, T& out) noexcept {
 
 template <class Wide>
 Fit narrow_to(Wide value, Half& out) noexcept {
-  out.bits = half_of(static_cast<double>(value));
-  return float_fit(double_of_half(out.bits), value);
+  out.bits = support::half_of(static_cast<double>(value));
+  return float_fit(support::double_of_half(out.bits), value);
 }
 
 template <class Wide>
 Fit narrow_to(Wide value, Bfloat16& out) noexcept {
-  out.bits = bfloat16_of(static_cast<double>(value));
-  return float_fit(double_of_bfloat16(out.bits), value);
+  out.bits = support::bfloat16_of(static_cast<double>(value));
+  return float_fit(support::double_of_bfloat16(out.bits), value);
 }
 
 }  // namespace tessera::io

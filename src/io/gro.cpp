@@ -20,8 +20,7 @@ std::size_t width_of(const Input& input, const Lines& lines, std::string_view li
 void read_atom(const Input& input, const Lines& lines, std::string_view line, Structure& out) {
   const std::size_t width = width_of(input, lines, line);
   for (std::size_t c = 0; c < 3; ++c) {
-    const std::size_t start = kPositions + c * width;
-    const std::string_view field = start < line.size() ? trimmed(line.substr(start, width)) : std::string_view{};
+    const std::string_view field = fixed_field(line, kPositions + c * width, width);
     const auto value = number_in(field);
     if (!value) fail_line(input, lines, "'{}' is not a position", shown(field));
     out.points.push_back(*value);
@@ -44,27 +43,19 @@ bool read_frame(const Input& input, Lines& lines, Index frame, Structure* out) {
   if (!lines.next(line)) return false;
   if (!lines.next(line)) {
     if (trimmed(line).empty()) return false;
-    fail_frame(input, frame);
+    fail_ended(input, frame);
   }
-  const auto count = count_in(trimmed(line));
-  if (!count) fail_line(input, lines, "'{}' is not a number of atoms", shown(trimmed(line)));
-  for (std::int64_t i = 0; i < *count; ++i) {
-    if (!lines.next(line)) fail_frame(input, frame);
+  const std::int64_t count = read_count(input, lines, line);
+  for (std::int64_t i = 0; i < count; ++i) {
+    line = next_line(input, lines, frame);
     if (out != nullptr) read_atom(input, lines, line, *out);
   }
-  if (!lines.next(line)) fail_frame(input, frame);
+  line = next_line(input, lines, frame);
   if (out != nullptr) out->cell = cell_of(input, lines, line);
   return true;
 }
 
-Decoded read_gro(const Input& input) {
-  Lines lines(as_text(input.bytes));
-  Structure structure;
-  for (Index frame = 0; frame <= input.frame; ++frame) {
-    if (!read_frame(input, lines, frame, frame == input.frame ? &structure : nullptr)) fail_frame(input, frame);
-  }
-  return decoded_structure(input, std::move(structure));
-}
+Decoded read_gro(const Input& input) { return decoded_frame(input, read_frame); }
 
 constexpr Format kFormats[] = {{.name = "gro", .suffixes = {".gro"}, .read = read_gro}};
 

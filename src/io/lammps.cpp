@@ -39,9 +39,7 @@ class LammpsData {
  private:
   void read_header(const std::vector<std::string_view>& f) {
     if (f.size() == 2 && f[1] == "atoms") {
-      const auto count = count_in(f[0]);
-      if (!count) fail_line(input_, lines_, "'{}' is not a number of atoms", shown(f[0]));
-      atoms_ = *count;
+      atoms_ = read_count(input_, lines_, f[0]);
     } else if (f.size() == 4 && f[2].ends_with("lo") && f[3].ends_with("hi") && f[2].size() == 3) {
       const std::size_t axis = static_cast<std::size_t>(f[2][0] - 'x');
       double bounds[2];
@@ -61,10 +59,9 @@ class LammpsData {
 
   void read_atoms(std::string_view style) {
     if (atoms_ < 0) fail_line(input_, lines_, "the section Atoms before the line 'N atoms'");
-    std::string_view line;
     std::size_t column = 0;
     for (std::int64_t i = 0; i < atoms_;) {
-      if (!lines_.next(line)) fail_frame(input_, 0);
+      const std::string_view line = next_line(input_, lines_, 0);
       const auto fields = fields_of(line.substr(0, line.find('#')));
       if (fields.empty()) continue;
       if (i == 0) column = column_of(style, fields.size());
@@ -96,7 +93,7 @@ class LammpsData {
 };
 
 Decoded read_lammps(const Input& input) {
-  if (input.frame != 0) fail_frame(input, 1);
+  if (input.frame != 0) fail_no_frame(input, 1);
   return decoded_structure(input, LammpsData(input).read());
 }
 

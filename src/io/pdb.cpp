@@ -9,7 +9,7 @@ namespace tessera::io {
 namespace {
 
 double column(const Input& input, const Lines& lines, std::string_view line, std::size_t first, std::size_t width, std::string_view what) {
-  const std::string_view field = first < line.size() ? trimmed(line.substr(first, width)) : std::string_view{};
+  const std::string_view field = fixed_field(line, first, width);
   const auto value = number_in(field);
   if (!value) fail_line(input, lines, "'{}' in columns {} to {} is not {}", shown(field), first + 1, first + width, what);
   return *value;
@@ -39,7 +39,7 @@ Decoded read_pdb(const Input& input) {
       for (const std::size_t first : {30, 38, 46}) structure.points.push_back(column(input, lines, line, first, 8, "a coordinate"));
     }
   }
-  if (structure.points.empty() && input.frame > 0) fail_frame(input, frame + (in_frame ? 1 : 0));
+  if (structure.points.empty() && input.frame > 0) fail_no_frame(input, frame + (in_frame ? 1 : 0));
   return decoded_structure(input, std::move(structure));
 }
 

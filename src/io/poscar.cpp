@@ -29,11 +29,7 @@ class Poscar {
   }
 
  private:
-  std::string_view next() {
-    std::string_view line;
-    if (!lines_.next(line)) fail_frame(input_, 0);
-    return line;
-  }
+  std::string_view next() { return next_line(input_, lines_, 0); }
 
   void read_cell() {
     const auto fields = fields_of(next());
@@ -88,7 +84,7 @@ class Poscar {
 };
 
 Decoded read_poscar(const Input& input) {
-  if (input.frame != 0) fail_frame(input, 1);
+  if (input.frame != 0) fail_no_frame(input, 1);
   return decoded_structure(input, Poscar(input).read());
 }
 

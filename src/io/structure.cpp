@@ -25,11 +25,38 @@ void read_numbers(const Input& input, const Lines& lines, std::span<const std::s
   }
 }
 
-void fail_frame(const Input& input, Index frames) {
-  if (frames <= input.frame && frames > 0) {
-    support::fail(ErrorCode::invalid_argument, "'{}' has {} frame{}, frame {} was asked for: wanted 0 to {}", input.name, frames, frames == 1 ? "" : "s", input.frame, frames - 1);
+void fail_ended(const Input& input, Index frame) {
+  support::fail(ErrorCode::malformed_input, "'{}' ends within its frame {}; fetch or write it again{}", input.name, frame, looks_like(input.bytes, input.format).text);
+}
+
+void fail_no_frame(const Input& input, Index frames) {
+  if (frames == 0) fail_ended(input, 0);
+  support::fail(ErrorCode::invalid_argument, "'{}' has {} frame{}, frame {} was asked for: wanted 0 to {}", input.name, frames, frames == 1 ? "" : "s", input.frame, frames - 1);
+}
+
+std::string_view next_line(const Input& input, Lines& lines, Index frame) {
+  std::string_view line;
+  if (!lines.next(line)) fail_ended(input, frame);
+  return line;
+}
+
+std::int64_t read_count(const Input& input, const Lines& lines, std::string_view line) {
+  const auto count = count_in(trimmed(line));
+  if (!count) fail_line(input, lines, "'{}' is not a number of atoms", shown(trimmed(line)));
+  return *count;
+}
+
+Decoded decoded_frame(const Input& input, bool (*read)(const Input&, Lines&, Index frame, Structure*)) {
+  Lines lines(as_text(input.bytes));
+  Structure structure;
+  for (Index frame = 0; frame <= input.frame; ++frame) {
+    if (!read(input, lines, frame, frame == input.frame ? &structure : nullptr)) fail_no_frame(input, frame);
   }
-  support::fail(ErrorCode::malformed_input, "'{}' ends within its frame {}; fetch or write it again{}", input.name, frames, looks_like(input.bytes, input.format).text);
+  return decoded_structure(input, std::move(structure));
+}
+
+std::string_view fixed_field(std::string_view line, std::size_t first, std::size_t width) {
+  return first < line.size() ? trimmed(line.substr(first, width)) : std::string_view{};
 }
 
 std::optional<Cell> cell_or_none(const Input& input, const Lines& lines, std::span<const double> numbers) {

@@ -36,8 +36,24 @@ template <class... Args>
   support::fail(ErrorCode::malformed_input, "'{}' line {}: {}", input.name, lines.number(), fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// The file ended before the frame that was asked for, or within it.
-[[noreturn]] void fail_frame(const Input& input, Index frames);
+/// The file ended within a frame.
+[[noreturn]] void fail_ended(const Input& input, Index frame);
+/// The file holds whole frames, but fewer than were asked for.
+[[noreturn]] void fail_no_frame(const Input& input, Index frames);
+
+/// The next line.
+/// throws   Error{malformed_input} (fail_ended) when there is none.
+std::string_view next_line(const Input& input, Lines& lines, Index frame);
+
+/// A line's only field, a number of atoms.
+std::int64_t read_count(const Input& input, const Lines& lines, std::string_view line);
+
+/// Reads frames one after the other up to the one that was asked for. read takes null to skip a frame, and returns false at the end of
+/// the file.
+Decoded decoded_frame(const Input& input, bool (*read)(const Input&, Lines&, Index frame, Structure*));
+
+/// Characters [first, first + width) of a line of fixed columns, as far as it reaches, without blanks around them.
+std::string_view fixed_field(std::string_view line, std::size_t first, std::size_t width);
 
 /// A cell of lengths and angles; none where the numbers are no cell's (all zero, or PDB's 1 1 1 90 90 90).
 std::optional<Cell> cell_or_none(const Input& input, const Lines& lines, std::span<const double> numbers);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as text: one row a line, separated by commas or blanks; '#' lines and empty lines are skipped, and so is a
 // first line without any number (column names). Read as float64.
-#include <charconv>
-#include <optional>
 #include <vector>
 
 #include "io/format.hpp"
 #include "io/layout.hpp"
 #include "io/looks_like.hpp"
+#include "io/text_lines.hpp"
 #include "support/fail.hpp"
 
 namespace tessera::io {
@@ -38,15 +37,6 @@ void split(std::string_view line, std::vector<std::string_view>& tokens) {
   }
 }
 
-std::optional<double> parse_number(std::string_view token) {
-  if (token.size() > 1 && token[0] == '+' && token[1] != '-') token.remove_prefix(1);  // from_chars knows no '+'
-  double value = 0;
-  const char* end = token.data() + token.size();
-  const auto [stop, error] = std::from_chars(token.data(), end, value);
-  if (error != std::errc{} || stop != end || token.empty()) return std::nullopt;
-  return value;
-}
-
 /// Reads lines into values.
 class TextParser {
  public:
@@ -55,11 +45,10 @@ class TextParser {
   void parse() {
     std::string_view text = as_text(input_.bytes);
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark, as spreadsheets write it
-    while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      ++line_number_;
-      parse_line(trim(text.substr(0, end)));
-      text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+      line_number_ = lines.number();
+      parse_line(trim(line));
     }
   }
 
@@ -79,7 +68,7 @@ class TextParser {
            line_number_, tokens_.size(), cols_, looks_like(input_.bytes, input_.format).text);
     }
     for (const std::string_view token : tokens_) {
-      const auto value = parse_number(token);
+      const auto value = number_in(token);
       if (!value) fail_token(token);
       values_.push_back(*value);
     }
@@ -87,16 +76,14 @@ class TextParser {
 
   bool is_header() const {
     for (const std::string_view token : tokens_) {
-      if (parse_number(token)) return false;
+      if (number_in(token)) return false;
     }
     return true;
   }
 
   [[noreturn]] void fail_token(std::string_view token) {
-    std::string shown;
-    for (const char c : token.substr(0, 40)) shown.push_back(c >= ' ' && c < '\x7f' ? c : '?');
     fail(ErrorCode::malformed_input, "'{}' line {}: '{}' is not a number that float64 holds; mend the line{}",
-         input_.name, line_number_, shown, looks_like(input_.bytes, input_.format).text);
+         input_.name, line_number_, shown(token), looks_like(input_.bytes, input_.format).text);
   }
 
   const Input& input_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Here: text taken line by line, as readers of atoms need it. Not here: what any line means.
+// Here: text taken line by line, and numbers in it. Not here: what any line means.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,9 @@ namespace {
 
 /// The value of key="..." or key=... in an extended xyz comment; empty without one.
 std::string_view value_of(std::string_view comment, std::string_view key) {
-  for (std::size_t at = 0; (at = lower(comment).find(lower(key) + "=", at)) != std::string::npos; ++at) {
+  const std::string text = lower(comment);
+  const std::string wanted = lower(key) + "=";
+  for (std::size_t at = 0; (at = text.find(wanted, at)) != std::string::npos; ++at) {
     if (at > 0 && comment[at - 1] != ' ' && comment[at - 1] != '\t') continue;
     std::string_view rest = comment.substr(at + key.size() + 1);
     if (rest.starts_with('"') || rest.starts_with('\'')) return rest.substr(1, rest.find(rest[0], 1) - 1);
@@ -59,14 +61,12 @@ bool read_frame(const Input& input, Lines& lines, Index frame, Structure* out) {
   do {
     if (!lines.next(line)) return false;
   } while (trimmed(line).empty());
-  const auto count = count_in(trimmed(line));
-  if (!count) fail_line(input, lines, "'{}' is not a number of atoms", shown(trimmed(line)));
-  std::string_view comment;
-  if (!lines.next(comment)) fail_frame(input, frame);
+  const std::int64_t count = read_count(input, lines, line);
+  const std::string_view comment = next_line(input, lines, frame);
   const std::size_t column = out != nullptr ? position_column(input, lines, value_of(comment, "Properties")) : 0;
   if (out != nullptr) out->cell = cell_of(input, lines, comment);
-  for (std::int64_t i = 0; i < *count; ++i) {
-    if (!lines.next(line)) fail_frame(input, frame);
+  for (std::int64_t i = 0; i < count; ++i) {
+    line = next_line(input, lines, frame);
     if (out == nullptr) continue;
     double point[3];
     read_numbers(input, lines, fields_of(line), column, point);
@@ -75,14 +75,7 @@ bool read_frame(const Input& input, Lines& lines, Index frame, Structure* out) {
   return true;
 }
 
-Decoded read_xyz(const Input& input) {
-  Lines lines(as_text(input.bytes));
-  Structure structure;
-  for (Index frame = 0; frame <= input.frame; ++frame) {
-    if (!read_frame(input, lines, frame, frame == input.frame ? &structure : nullptr)) fail_frame(input, frame);
-  }
-  return decoded_structure(input, std::move(structure));
-}
+Decoded read_xyz(const Input& input) { return decoded_frame(input, read_frame); }
 
 constexpr Format kFormats[] = {{.name = "xyz", .suffixes = {".xyz", ".extxyz"}, .read = read_xyz}};
 

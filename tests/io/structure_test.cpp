@@ -37,6 +37,7 @@ TEST(Xyz, ReadsPositionsCellAndFrames) {
 
 TEST(Xyz, NamesWhatIsWrong) {
   EXPECT_NE(complaint("xyz", kXyz, 2).find("has 2 frames"), std::string::npos);
+  EXPECT_NE(complaint("xyz", "1\n\nH 0 0 0\n2\n\nH 0 0 0\n", 1).find("ends within its frame 1"), std::string::npos) << "not: has 1 frame";
   EXPECT_NE(complaint("xyz", "3\n\nH 0 0 0\n").find("ends within"), std::string::npos);
   EXPECT_NE(complaint("xyz", "1\n\nH 0 0 x\n").find("line 3"), std::string::npos);
   EXPECT_NE(complaint("xyz", "x\n").find("number of atoms"), std::string::npos);

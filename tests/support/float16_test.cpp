@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/float16.hpp"
+#include "support/float16.hpp"
+
+#include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
-#include "fixtures.hpp"
-
-namespace tessera::io::test {
+namespace tessera::support {
 namespace {
 
 /// The value by its definition; for finite bits.
@@ -73,4 +74,4 @@ TEST(Float16, KeepsInfinitiesNaNsAndVanishes) {
 }
 
 }  // namespace
-}  // namespace tessera::io::test
+}  // namespace tessera::support

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/float16.hpp"
+#include "support/float16.hpp"
 
 #include <bit>
 
-namespace tessera::io {
+namespace tessera::support {
 
 namespace {
 
@@ -70,4 +70,4 @@ double double_of_bfloat16(std::uint16_t bits) noexcept {
   return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::support

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tessera::io {
+namespace tessera::support {
 
 /// The nearest IEEE half, ties to even; past 65,519.99 it is inf. NaN stays NaN, the sign stays.
 std::uint16_t half_of(double value) noexcept;
@@ -14,4 +14,4 @@ double double_of_half(std::uint16_t bits) noexcept;
 std::uint16_t bfloat16_of(double value) noexcept;
 double double_of_bfloat16(std::uint16_t bits) noexcept;
 
-}  // namespace tessera::io
+}  // namespace tessera::support
