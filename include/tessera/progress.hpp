@@ -7,9 +7,10 @@
 
 namespace tessera {
 
-/// Where a long call stands. done and total count query-base pairs in phase "search", rows in "prepare" and "write".
+/// Where a long call stands. done and total count query-base pairs in phase "search", rows in "prepare" and "write", bytes
+/// in "dump" and "verify".
 struct Progress {
-  std::string_view phase;  // "prepare", "search" or "write"
+  std::string_view phase;  // "prepare", "search", "write", "dump" or "verify"
   double done = 0;
   double total = 0;
 };

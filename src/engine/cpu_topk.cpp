@@ -119,27 +119,23 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   /// Around the rows that are searched; the bound of their pairs is one for the segment.
   void start_walk() {
-    const auto d = static_cast<std::size_t>(d_);
-    std::fill_n(box_.begin(), d, kInfinity);
-    std::fill_n(box_.begin() + d_, d, -kInfinity);
-    unvisited_ = 0;
+    prepare::clear_box(box_);
+    bool any = false;
     for (Index r = 0; r < count_; ++r) {
       QueryRow& row = rows_[static_cast<std::size_t>(r)];
       if (row.kind != RowKind::searched) continue;
       row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, in_.panels.all_terms);
-      const double* x = query_row(r);
-      for (std::size_t t = 0; t < d; ++t) {
-        box_[t] = std::min(box_[t], metrics::float_down(x[t]));
-        box_[d + t] = std::max(box_[d + t], metrics::float_up(x[t]));
-      }
-      unvisited_ = in_.panels.count;
+      prepare::include_row(std::span(box_), query_row(r));
+      any = true;
     }
-    pruned_ += unvisited_ * count_;
+    if (!any) return;  // and the walk of the rows before is through
+    prepare::round_outward(box_);
+    pruned_ += in_.panels.count * count_;
     walk_.start(box_);
   }
 
   bool next(Range& cols) override {
-    if (unvisited_ == 0 || !walk_.next(reach(), cols)) return false;
+    if (!walk_.next(reach(), cols)) return false;
     pruned_ -= cols.size() * count_;
     return true;
   }
@@ -392,7 +388,6 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   Index panel_count_ = 0;
   prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element};
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * d_));  // around the rows begun
-  Index unvisited_ = 0;
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "engine/element_values.hpp"
 #include "engine/value_rounding.hpp"
 #include "prepare/special_rows.hpp"
+#include "support/float16.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -144,7 +145,7 @@ class ElementWorker final : public core::ValuesWorker {
 
   void halves_of(const double* row, std::uint16_t* out, Index i, Range cols) const {
     for (Index j = 0; j < cols.size(); ++j) {
-      out[j] = half_of(row[j]);
+      out[j] = support::half_of(row[j]);
       if ((out[j] & 0x7fffu) == 0x7c00u) fail_past_half(batch_, i, cols.first + j, row[j]);
     }
   }

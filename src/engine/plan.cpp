@@ -16,9 +16,6 @@ constexpr Index kMostTileRows = 256;               // measured: no gain beyond, 
 Index round_up(Index value, Index unit) noexcept { return (value + unit - 1) / unit * unit; }
 Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
 
-/// What ordering takes for a row: coordinates twice, two permutations, keys.
-std::uint64_t order_bytes(Index d) noexcept { return static_cast<std::uint64_t>(8 * d + 40); }
-
 Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) {
   if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
   if (traits.nearest_image) {
@@ -34,7 +31,7 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) 
   if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
   if (!traits.has_dot) return Screen::fp32_direct;
   if (!traits.has_direct) return Screen::fp32_dot;
-  return d < kDirectBelow ? Screen::fp32_direct : Screen::fp32_dot;
+  return d < metrics::kDirectBelow ? Screen::fp32_direct : Screen::fp32_dot;
 }
 
 /// Boxes bound sums over differences, and the walk pays where a screen is as cheap on few rows as on many.
@@ -48,6 +45,8 @@ bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Scree
 }
 
 }  // namespace
+
+std::uint64_t order_bytes(Index d) noexcept { return static_cast<std::uint64_t>(8 * d + 40); }
 
 core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
                          bool whole) {

@@ -17,15 +17,15 @@ struct Wishes {
   std::uint64_t memory = 0;  // bytes, already resolved
 };
 
-/// Below this dimension the fp32 screen sums differences: the dot form saves nothing and cancels. Measured (docs/performance.md).
-inline constexpr Index kDirectBelow = 16;
-
 /// Up to this dimension, and from this many rows on, boxes around compact tiles are worth their making. Measured (docs/performance.md).
 inline constexpr Index kPrunedUpTo = 6;
 inline constexpr Index kPrunedFrom = 2048;
 
 /// Past this dimension gamma = d u / (1 - d u) is no longer small (at 2^24 it is infinite): pairs are computed in double.
 inline constexpr Index kLargestScreenedCols = Index{1} << 22;
+
+/// Bytes that ordering takes for a row of d columns: coordinates twice, two permutations, keys.
+std::uint64_t order_bytes(Index d) noexcept;
 
 /// Lays out a base. whole: one segment, or Error{out_of_memory} saying what it would take (a prepared base is kept whole).
 core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,

@@ -75,8 +75,9 @@ void band_tiles(core::ValuesPlan& plan, const ValuesWishes& wishes, Index tile_b
 core::ValuesPlan plan_values(const core::ValuesProblem& problem, const core::ValuesCosts& costs, const ValuesWishes& wishes) {
   core::ValuesPlan plan;
   plan.grid.shape = {.batches = problem.batches, .rows = problem.rows(), .cols = problem.cols(), .self = problem.self, .dtype = problem.dtype};
-  plan.grid.tile_rows = wishes.tile_rows;
-  plan.grid.tile_cols = wishes.tile_cols;
+  // No tile is larger than the matrix.
+  plan.grid.tile_rows = std::min(wishes.tile_rows, std::max<Index>(1, problem.rows()));
+  plan.grid.tile_cols = std::min(wishes.tile_cols, std::max<Index>(1, problem.cols()));
   plan.threads = wishes.threads;
   const auto itemsize = static_cast<Index>(size_of(problem.dtype));
   const auto m = static_cast<std::uint64_t>(problem.cols());
@@ -98,6 +99,11 @@ core::ValuesPlan plan_values(const core::ValuesProblem& problem, const core::Val
     square_tiles(plan, wishes, tile_bytes, itemsize);
   } else {
     band_tiles(plan, wishes, tile_bytes, itemsize);
+  }
+  const auto asked = static_cast<__int128>(plan.grid.tile_rows) * plan.grid.tile_cols * itemsize * (plan.mirrored ? 2 : 1) * wishes.threads;
+  if (asked > static_cast<__int128>(wishes.memory)) {
+    support::fail(ErrorCode::out_of_memory, "tiles of {} x {} do not fit the memory budget of {} bytes, one for each of {} workers: choose smaller tiles or raise it",
+                  plan.grid.tile_rows, plan.grid.tile_cols, wishes.memory, wishes.threads);
   }
 
   plan.segment_cols = problem.cols();

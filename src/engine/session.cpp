@@ -2,6 +2,7 @@
 #include "engine/session.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/control.hpp"
 #include "engine/neighbours_sink.hpp"
@@ -100,7 +101,10 @@ bool same_rows(const RowSet& a, const RowSet& b) noexcept {
 
 /// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
 void order_queries(core::QueryProblem& problem, const RowSet& base, std::span<const Index> base_order, const metrics::MetricTraits& traits,
-                   core::Executor& executor) {
+                   std::uint64_t memory, core::Executor& executor) {
+  // Without an order tiles are wider and more is visited; the lists are the same.
+  const auto rows = static_cast<std::uint64_t>(problem.queries.rows);
+  if (rows > std::numeric_limits<std::uint32_t>::max() || rows > memory / 4 / order_bytes(problem.queries.cols)) return;
   std::vector<Index> left_out = problem.special.skipped;
   left_out.insert(left_out.end(), problem.special.zero.begin(), problem.special.zero.end());
   if (same_rows(problem.queries, base) && std::ssize(base_order) + std::ssize(left_out) == base.rows) {
@@ -118,16 +122,16 @@ Index list_length(Index k, const RowSet& base) noexcept { return std::max<Index>
 class Search {
  public:
   Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const RowSet& base, const metrics::MetricTraits& traits,
-         const BasePlan& base_plan, const core::QueryPlan& plan, core::QueryProblem problem, NeighboursSink& sink, core::Executor& executor,
-         Control& control)
-      : prepared_(prepared), base_(base), traits_(traits), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
+         const BasePlan& base_plan, const core::QueryPlan& plan, core::QueryProblem problem, NeighboursSink& sink, std::uint64_t memory,
+         core::Executor& executor, Control& control)
+      : prepared_(prepared), base_(base), traits_(traits), memory_(memory), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
         control_(control) {
     describe(sink.report(), backend, base_plan, plan, executor.threads());
     sink_.follow(problem_);
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
-    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), traits_, executor_);
+    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), traits_, memory_, executor_);
     const core::WorkCounts counts =
         run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;
@@ -150,6 +154,7 @@ class Search {
   const core::PreparedBaseBackend& prepared_;
   const RowSet& base_;
   const metrics::MetricTraits& traits_;
+  std::uint64_t memory_;
   const BasePlan& base_plan_;
   const core::QueryPlan& plan_;
   core::QueryProblem problem_;
@@ -179,7 +184,7 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto prepared = backend->prepare(problem_of(base, options, bound_inflation), base_plan, looker);
   ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
-  Search search(*backend, *prepared, base, traits, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, *executor, control);
+  Search search(*backend, *prepared, base, traits, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, wishes.memory, *executor, control);
 
   double seconds_search = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
@@ -227,7 +232,7 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   const core::QueryPlan plan = plan_queries(queries.rows, base_.rows, base_.cols, list_k, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
-  Search search(*backend_, *prepared_, base_, traits, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, *executor_, control);
+  Search search(*backend_, *prepared_, base_, traits, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, wishes.memory, *executor_, control);
   control.begin_phase("search", search.pairs(base_.rows));
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());

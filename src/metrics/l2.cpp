@@ -25,8 +25,6 @@ constexpr MetricTraits squared(Metric metric, double (*report)(double)) {
           .value = {.root = report != same}};
 }
 
-double root(double key) { return std::sqrt(key); }
-
 }  // namespace
 
 constinit const MetricTraits list::l2 = squared(Metric::l2, root);

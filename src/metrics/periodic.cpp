@@ -6,12 +6,6 @@
 #include "metrics/shared.hpp"
 
 namespace tessera::metrics {
-namespace {
-
-double root(double key) { return std::sqrt(key); }
-
-}  // namespace
-
 constinit const MetricTraits list::periodic = {
     .metric = Metric::periodic,
     .canonical = Element::squared_difference,

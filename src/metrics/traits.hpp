@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tessera/metric.hpp"
+#include "tessera/rows.hpp"
 
 namespace tessera::metrics {
 
@@ -27,6 +28,9 @@ struct ValueTraits {
   double cap = std::numeric_limits<double>::infinity();
   bool root = false;
 };
+
+/// Below this dimension fp32 sums differences: the dot form saves nothing and cancels. Measured (docs/performance.md).
+inline constexpr Index kDirectBelow = 16;
 
 /// A metric, described. z is the value screens bound; the key orders neighbours; both grow with distance.
 struct MetricTraits {

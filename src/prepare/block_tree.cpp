@@ -36,6 +36,14 @@ double sum_of_gaps(metrics::Element element, const float* a, const float* b, std
 
 }  // namespace
 
+void round_outward(std::span<float> box) noexcept {
+  const std::size_t d = box.size() / 2;
+  for (std::size_t t = 0; t < d; ++t) {
+    box[t] = metrics::float_down(box[t]);
+    box[d + t] = metrics::float_up(box[d + t]);
+  }
+}
+
 double box_distance(metrics::Element element, Box a, Box b) noexcept {
   const std::size_t d = a.size() / 2;
   const double sum = sum_of_gaps(element, a.data(), b.data(), d);
@@ -46,20 +54,9 @@ double box_distance(metrics::Element element, Box a, Box b) noexcept {
 }
 
 void bound_points(const Coordinates& points, std::span<const std::uint32_t> which, std::span<float> box) noexcept {
-  const auto d = static_cast<std::size_t>(points.d);
-  std::fill_n(box.begin(), d, std::numeric_limits<float>::infinity());
-  std::fill_n(box.begin() + points.d, d, -std::numeric_limits<float>::infinity());
-  for (const std::uint32_t i : which) {
-    const float* p = points.row(i);
-    for (std::size_t t = 0; t < d; ++t) {
-      box[t] = std::min(box[t], p[t]);
-      box[d + t] = std::max(box[d + t], p[t]);
-    }
-  }
-  for (std::size_t t = 0; t < d; ++t) {
-    box[t] = metrics::float_down(box[t]);
-    box[d + t] = metrics::float_up(box[d + t]);
-  }
+  clear_box(box);
+  for (const std::uint32_t i : which) include_row(box, points.row(i));
+  round_outward(box);
 }
 
 BlockTree::BlockTree(const Coordinates& points, std::span<const std::uint32_t> order, Index block, core::Executor& executor) : d_(points.d) {

@@ -8,14 +8,12 @@
 
 #include "core/tile.hpp"
 #include "metrics/traits.hpp"
+#include "prepare/box.hpp"
 #include "prepare/kd_order.hpp"
 
 namespace tessera::prepare {
 
-/// A bounding box, rounded outward: low [d], then high [d].
-using Box = std::span<const float>;
-
-/// Not above the canonical sum (docs/numerics.md) between any row in one box and any in the other.
+/// Of boxes rounded outward. Not above the canonical sum (docs/numerics.md) between any row in one box and any in the other.
 double box_distance(metrics::Element element, Box a, Box b) noexcept;
 
 /// The box of some points, whatever was rounded when they became floats.
@@ -28,7 +26,6 @@ class BlockTree {
   BlockTree(const Coordinates& points, std::span<const std::uint32_t> order, Index block, core::Executor& executor);
 
   bool empty() const noexcept { return nodes_.empty(); }
-  Index d() const noexcept { return d_; }
   std::uint64_t bytes() const noexcept { return nodes_.size() * sizeof(Node) + boxes_.size() * sizeof(float); }
 
  private:

@@ -2,10 +2,10 @@
 #include "prepare/kd_order.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "core/tile.hpp"
+#include "prepare/box.hpp"
 #include "prepare/special_rows.hpp"
 
 namespace tessera::prepare {
@@ -23,7 +23,7 @@ struct Keyed {
 class Halver {
  public:
   Halver(const float* values, Index d, Index block, Index fine)
-      : values_(values), d_(d), block_(block), fine_(fine), low_(static_cast<std::size_t>(d)), high_(static_cast<std::size_t>(d)) {}
+      : values_(values), d_(d), block_(block), fine_(fine), box_(static_cast<std::size_t>(2 * d)) {}
 
   /// Halves order[0, count) once. Returns the cut, 0 when the part stays whole.
   Index halve(std::uint32_t* order, Index count) {
@@ -46,20 +46,12 @@ class Halver {
 
  private:
   Index widest_side(const std::uint32_t* order, Index count) {
-    std::ranges::fill(low_, std::numeric_limits<float>::infinity());
-    std::ranges::fill(high_, -std::numeric_limits<float>::infinity());
-    for (Index i = 0; i < count; ++i) {
-      const float* point = values_ + Index{order[i]} * d_;
-      for (Index t = 0; t < d_; ++t) {
-        const auto s = static_cast<std::size_t>(t);
-        low_[s] = std::min(low_[s], point[t]);
-        high_[s] = std::max(high_[s], point[t]);
-      }
-    }
+    clear_box(box_);
+    for (Index i = 0; i < count; ++i) include_row(std::span(box_), values_ + Index{order[i]} * d_);
     Index side = 0;
     float widest = -1;
     for (Index t = 0; t < d_; ++t) {
-      const float width = high_[static_cast<std::size_t>(t)] - low_[static_cast<std::size_t>(t)];
+      const float width = box_[static_cast<std::size_t>(d_ + t)] - box_[static_cast<std::size_t>(t)];
       if (width > widest) {
         widest = width;
         side = t;
@@ -72,8 +64,7 @@ class Halver {
   Index d_;
   Index block_;
   Index fine_;
-  std::vector<float> low_;
-  std::vector<float> high_;
+  std::vector<float> box_;
   std::vector<Keyed> keyed_;
 };
 

@@ -44,7 +44,7 @@ struct Panels final : core::PreparedSegment {
 std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
                                     Index tile_cols, bool pruned, core::Executor& executor);
 
-/// Queries in one tile of a pruned search; kd_order's fine runs.
+/// kd_order's fine runs: at least the queries in one tile of a pruned search.
 inline constexpr Index kPrunedRows = 8;
 
 /// Bytes that packing n rows of d columns will take.

@@ -12,8 +12,6 @@ namespace {
 using kernels::ValueForm;
 using metrics::BoundForm;
 
-// Below this dimension differences cost no more than a product and never cancel (the screens' own limit, engine/plan.hpp).
-constexpr Index kDirectValuesBelow = 16;
 // Results are factor * sum in fp32: a factor within 2^+-120 is a normal float, and so are sums scaled by it.
 constexpr int kLargestValueScale = 60;
 // Norms, out of scaled units, past which a value may come near the end of float32; computed canonically instead.
@@ -70,7 +68,7 @@ bool is_linear(ValueForm form) noexcept { return form == ValueForm::direct_linea
 }  // namespace
 
 ValueForm value_form(const metrics::MetricTraits& traits, Index d) noexcept {
-  if (traits.has_dot && (d >= kDirectValuesBelow || !traits.has_direct)) {
+  if (traits.has_dot && (d >= metrics::kDirectBelow || !traits.has_direct)) {
     return traits.dot == BoundForm::dot_product ? ValueForm::dot_product : ValueForm::dot_squared;
   }
   return traits.direct == BoundForm::direct_linear ? ValueForm::direct_linear : ValueForm::direct_squared;

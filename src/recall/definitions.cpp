@@ -8,8 +8,6 @@
 namespace tessera::recall_room {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 /// One true neighbour; no keys: its place stands for its distance.
 struct Ranked {
   double key;
@@ -29,14 +27,13 @@ std::vector<Ranked> ranked_truth(const QueryLists& lists) {
 /// Places of the run's ids that count: neither negative nor seen before.
 std::vector<std::size_t> distinct_places(const QueryLists& lists, Index& repeats) {
   std::vector<std::size_t> places;
-  Ids seen;
+  std::set<std::int64_t> seen;
   for (std::size_t i = 0; i < lists.run.size(); ++i) {
     if (lists.run[i] < 0) continue;
-    if (std::find(seen.begin(), seen.end(), lists.run[i]) != seen.end()) {
+    if (!seen.insert(lists.run[i]).second) {
       ++repeats;
       continue;
     }
-    seen.push_back(lists.run[i]);
     places.push_back(i);
   }
   return places;

@@ -349,6 +349,31 @@ TEST(Matrix, a_batch_is_the_matrix_of_its_own_rows_and_lengths_cut_it_short) {
   }
 }
 
+TEST(Matrix, lengths_of_rows_do_not_reach_past_a_batch_of_fewer_columns) {
+  std::mt19937_64 random(kSeed + 7);
+  constexpr Index kBatches = 3, kRows = 9, kCols = 4;
+  const Matrix x = make(Kind::normal, kBatches * kRows, 20, random);
+  const Matrix y = make(Kind::zero_rows, kBatches * kCols, 20, random);
+  const RowSet columns = y.view();
+  DistanceOptions options = options_for(Metric::cosine);
+  options.batches = kBatches;
+  const DistanceArray all = evaluate(x.view(), &columns, options);
+  options.lengths = {9, 9, 9};
+  const DistanceArray same = evaluate(x.view(), &columns, options);
+  ASSERT_EQ(all.bytes(), same.bytes());
+  EXPECT_EQ(std::memcmp(all.floats(), same.floats(), all.bytes()), 0);
+}
+
+TEST(Matrix, tiles_larger_than_the_matrix_are_the_matrix) {
+  std::mt19937_64 random(kSeed + 8);
+  const Matrix x = make(Kind::normal, 50, 20, random);
+  DistanceOptions options = options_for(Metric::l2);
+  const DistanceArray want = evaluate(x.view(), nullptr, options);
+  options.tile_rows = options.tile_cols = Index{1} << 33;  // their product is past 64 bits
+  const DistanceArray got = evaluate(x.view(), nullptr, options);
+  EXPECT_EQ(std::memcmp(want.floats(), got.floats(), want.bytes()), 0);
+}
+
 TEST(Matrix, means_are_summed_in_double_over_the_rows_that_count) {
   const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 1e30f, 1, -1e30f, 1};  // [3, 2, 2]
   EXPECT_EQ(mean_rows(dense(x.data(), 6, 2), 3), (std::vector<double>{2, 3, 6, 7, 0, 1}));

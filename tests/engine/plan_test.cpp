@@ -32,8 +32,8 @@ ErrorCode code_of(Call call) {
 
 TEST(BasePlan, ChoosesAScreenTheMetricHas) {
   auto chosen = [](Metric metric, Index d, Screen wish) { return plan_base(1000, d, of(metric), kDevice, {.screen = wish, .memory = kPlenty}, false).screen; };
-  EXPECT_EQ(chosen(Metric::l2, engine::kDirectBelow - 1, Screen::automatic), Screen::fp32_direct);
-  EXPECT_EQ(chosen(Metric::l2, engine::kDirectBelow, Screen::automatic), Screen::fp32_dot);
+  EXPECT_EQ(chosen(Metric::l2, metrics::kDirectBelow - 1, Screen::automatic), Screen::fp32_direct);
+  EXPECT_EQ(chosen(Metric::l2, metrics::kDirectBelow, Screen::automatic), Screen::fp32_dot);
   EXPECT_EQ(chosen(Metric::l2, 3, Screen::fp32_dot), Screen::fp32_dot);
   EXPECT_EQ(chosen(Metric::inner_product, 3, Screen::fp32), Screen::fp32_dot);
   EXPECT_EQ(chosen(Metric::l1, 300, Screen::fp32), Screen::fp32_direct);
