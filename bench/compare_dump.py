@@ -16,6 +16,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -42,6 +43,7 @@ class Bench:
         self.rounds = args.rounds
         self.folder = Path(folder)
         self.rows = []
+        self.failed = False
 
     def run(self, *args, command="dump"):
         done = subprocess.run([self.tessera, command, *map(str, args), "--threads", str(self.threads), "--json"], capture_output=True, text=True)
@@ -184,8 +186,11 @@ def faiss_check(b):
     answers["HNSW32, efSearch 2000"] = hnsw.search(x, k)[1]
     exact = (x.astype(np.int64) ** 2).sum(1)
     integers = exact[:, None] + exact[None, :] - 2 * (x.astype(np.int64) @ x.astype(np.int64).T)
-    print("dump equals exact integers:", bool((dump == integers).all()), {name: same_neighbours(dump, ids, k) for name, ids in answers.items()}, flush=True)
-    b.rows.append({"case": "faiss", "dump_exact": bool((dump == integers).all()), "same": {name: same_neighbours(dump, ids, k) for name, ids in answers.items()}})
+    equal = bool((dump == integers).all())
+    same = {name: same_neighbours(dump, ids, k) for name, ids in answers.items()}
+    print("dump equals exact integers:", equal, same, flush=True)
+    b.rows.append({"case": "faiss", "dump_exact": equal, "same": same})
+    b.failed = b.failed or not equal or not all(same.values())
 
 
 def disk(b, n):
@@ -238,6 +243,8 @@ def main():
             {"rates": lambda: rates(b), "peers": lambda: peers(b, args.rows), "batched": lambda: batched(b), "faiss": lambda: faiss_check(b),
              "disk": lambda: disk(b, args.rows)}[what]()
     Path(args.out).with_suffix(".json").write_text(json.dumps({"threads": args.threads, "rounds": args.rounds, "results": b.rows}, indent=2) + "\n")
+    if b.failed:
+        sys.exit("faiss: the dump differs from exact integers, or neighbours of its rows from an engine's")
 
 
 if __name__ == "__main__":

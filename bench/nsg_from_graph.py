@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FAISS's NSG built from the exact kNN graph, beside NSG with the graph it makes itself, and HNSW: build seconds, recall, speed.
 
-    python3 bench/nsg_from_graph.py BASE QUERIES [--gk 64] [--index NSG32] [--out build/nsg]
+    python3 bench/nsg_from_graph.py BASE QUERIES [--gk 64] [--nsg NSG32] [--hnsw HNSW32] [--out build/nsg]
 
 All by the `tessera` command, in one run, with the same threads; graph seconds are the whole `tessera graph` call. FAISS makes its own
 graph for NSG by brute force (IndexNSG::build_type 0, the factory's). Writes OUT.json and OUT.md.
@@ -52,7 +52,7 @@ def main():
             sweep, _ = tessera("ann", "sweep", "-b", base, "--queries", args.queries, "-k", args.k, "--index-file", file, "--truth", folder / "t.npz", "--json", "-q")
             results.append({"name": name, "graph_seconds": before, "build_seconds": build, "bytes": report["bytes"], "points": sweep["indexes"][0]["points"]})
             exact = sweep["exact"]
-    lines = ["| index | graph s | build s | sum s | " + " | ".join(["recall (queries/s)"] * 1) + " |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| index | graph s | build s | sum s | recall (queries/s) |", "| --- | --- | --- | --- | --- |"]
     for r in results:
         points = ", ".join(f"{p['recall']:.4f} ({p['queries_per_second']:,.0f})" for p in r["points"])
         lines.append(f"| {r['name']} | {r['graph_seconds']:.2f} | {r['build_seconds']:.2f} | {r['graph_seconds'] + r['build_seconds']:.2f} | {points} |")

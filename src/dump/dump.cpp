@@ -33,6 +33,13 @@ std::vector<Index> shape_of(const MatrixShape& matrix, const DistanceOptions& op
   return shape;
 }
 
+/// Whether a tile's bytes are those that were marked. values: room for one.
+bool intact(Target& target, const Journal& journal, const Layout& layout, ValueTile tile, std::vector<std::byte>& values) {
+  if (!target.read(tile, values.data())) return false;
+  tile.values = values.data();
+  return checksum(layout, tile) == journal.crc(tile.tile);
+}
+
 /// The sink: the target's tiles as the journal knows them.
 class DumpSink final : public DistanceSink {
  public:
@@ -54,6 +61,9 @@ class DumpSink final : public DistanceSink {
     layout_ = {.matrix = grid.shape, .condensed = dump_.condensed, .shape = shape_of(grid.shape, options_, dump_)};
     const std::string now = fingerprint({.format = std::string(format_.name), .compress = dump_.compress, .layout = layout_, .grid = grid}, x_, y_, options_);
     target_ = format_.make({.path = path_, .compress = dump_.compress, .layout = layout_, .grid = grid});
+    if (options_.shards > 1 && !target_->resumable()) {
+      fail(ErrorCode::unsupported, "'{}': a compressed {} file cannot be sharded; leave out --compress, or use .zarr", path_, format_.name);
+    }
     if (before_) {
       const std::string changed = difference(journal_.fingerprint(), now);
       if (!changed.empty()) fail(ErrorCode::invalid_argument, "'{}' belongs to another dump: {}; use --force to start again, or another name", path_, changed);
@@ -80,10 +90,6 @@ class DumpSink final : public DistanceSink {
   void finish() override {
     writer_->finish();
     target_->finish();
-  }
-
-  void close() {
-    if (!writer_) return;
     report_.seconds_waiting = writer_->seconds_waiting();
     report_.tiles_after = report_.tiles_before + writer_->marked();
   }
@@ -101,6 +107,7 @@ class DumpSink final : public DistanceSink {
       for (Index t = 0; t < grid_.tiles(); ++t) {
         if (journal_.done(t)) journal_.forget(t);
       }
+      journal_.sync();  // else old marks could come back beside a new file
       return target_->create();
     }
     target_->open(true);
@@ -121,14 +128,6 @@ class DumpSink final : public DistanceSink {
     return held;
   }
 
- public:
-  static bool intact(Target& target, const Journal& journal, const Layout& layout, ValueTile tile, std::vector<std::byte>& values) {
-    if (!target.read(tile, values.data())) return false;
-    tile.values = values.data();
-    return checksum(layout, tile) == journal.crc(tile.tile);
-  }
-
- private:
   const TargetFormat& format_;
   std::string path_;
   const RowSet& x_;
@@ -171,9 +170,8 @@ void check_dumpable(const std::string& path, const DumpOptions& dump) {
   // The journal lies beside the dump, so this checks the folder too.
   io::check_output_path(dump::journal_path(path), true);
   std::error_code ignored;
-  const bool folder = format.name == "zarr";
-  if (std::filesystem::exists(path, ignored) && std::filesystem::is_directory(path, ignored) != folder) {
-    support::fail(ErrorCode::invalid_argument, "'{}' exists and is {}; choose another output", path, folder ? "no folder" : "a folder");
+  if (std::filesystem::exists(path, ignored) && std::filesystem::is_directory(path, ignored) != format.folder) {
+    support::fail(ErrorCode::invalid_argument, "'{}' exists and is {}; choose another output", path, format.folder ? "no folder" : "a folder");
   }
 }
 
@@ -188,7 +186,6 @@ DumpReport dump_distances(const std::string& path, const RowSet& x, const RowSet
   DumpReport report;
   dump::DumpSink sink(path, x, y, options, dump, report);
   report.matrix = y != nullptr ? distance_matrix(x, *y, options, sink) : distance_matrix(x, options, sink);
-  sink.close();
   return report;
 }
 
@@ -208,7 +205,7 @@ DumpStatus verify_dump(const std::string& path, const ProgressFunction& progress
     ++status.tiles;
     if (!journal.done(t)) {
       ++status.missing;
-    } else if (!dump::DumpSink::intact(*target, journal, id.layout, tile, values)) {
+    } else if (!dump::intact(*target, journal, id.layout, tile, values)) {
       status.damaged.push_back(t);
     }
     read += static_cast<double>(tile.rows * tile.cols) * static_cast<double>(id.layout.itemsize());

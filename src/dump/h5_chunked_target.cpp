@@ -6,10 +6,7 @@
 
 #if TESSERA_HAVE_HDF5 && TESSERA_HAVE_ZLIB
 
-#include <cerrno>
-#include <cstdio>
-
-#include <unistd.h>
+#include <optional>
 
 #include "dump/codec.hpp"
 #include "dump/h5_types.hpp"
@@ -20,19 +17,18 @@ namespace {
 
 class H5ChunkedTarget final : public Target {
  public:
-  explicit H5ChunkedTarget(TargetSpec spec) : spec_(std::move(spec)), chunks_(spec_), part_(spec_.path + ".part") {}
+  explicit H5ChunkedTarget(TargetSpec spec) : spec_(std::move(spec)), chunks_(spec_) {}
   ~H5ChunkedTarget() override {
     const io::H5Session session;
     dataset_.close();
     file_.close();
-    if (creating_) ::unlink(part_.c_str());
   }
 
   void create() override {
     const io::H5Session session;
-    creating_ = true;
+    part_.emplace(spec_.path, io::TempName::hidden);
     const io::H5Id access = io::h5_access_without_locks();
-    file_ = io::H5Id(H5Fcreate(part_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
+    file_ = io::H5Id(H5Fcreate(part_->path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
     check(static_cast<bool>(file_));
     const std::vector<hsize_t> shape(spec_.layout.shape.begin(), spec_.layout.shape.end());
     const std::vector<hsize_t> chunk(chunks_.shape().begin(), chunks_.shape().end());
@@ -64,6 +60,7 @@ class H5ChunkedTarget final : public Target {
   }
 
   void sync(const std::vector<TileMark>&) override {}
+  bool resumable() const noexcept override { return false; }
 
   bool read(const ValueTile& tile, std::byte* out) override {
     const std::vector<hsize_t> at = start(tile);
@@ -88,10 +85,7 @@ class H5ChunkedTarget final : public Target {
       check(dataset_.close());
       check(file_.close());
     }
-    File(part_, false).sync();
-    if (::rename(part_.c_str(), spec_.path.c_str()) != 0) fail_io("rename", part_, errno);
-    creating_ = false;
-    sync_folder(io::folder_of(spec_.path));
+    part_->commit(true);
   }
 
  private:
@@ -107,8 +101,7 @@ class H5ChunkedTarget final : public Target {
 
   TargetSpec spec_;
   Chunks chunks_;
-  std::string part_;
-  bool creating_ = false;
+  std::optional<io::TempFile> part_;  // outlives the handles below
   io::H5Id file_;
   io::H5Id dataset_;
 };

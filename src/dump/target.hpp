@@ -37,6 +37,7 @@ class Target {
   virtual bool read(const ValueTile& tile, std::byte* out) = 0;
   /// After the last tile.
   virtual void finish() {}
+  /// Whether open() for writing can go on with it, as a resume and the shards after the first do.
   virtual bool resumable() const noexcept { return true; }
 };
 
@@ -46,6 +47,7 @@ struct TargetFormat {
   std::vector<std::string_view> suffixes;
   std::vector<std::string_view> compressors;  // that it may be written with
   bool condensed = false;                     // can hold a condensed matrix
+  bool folder = false;                        // of chunks, not one file
   const char* missing = nullptr;              // the library this build lacks for it
   std::unique_ptr<Target> (*make)(const TargetSpec& spec) = nullptr;
 };

@@ -2,6 +2,7 @@
 #include "dump/tile_writer.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "dump/crc32c.hpp"
 
@@ -45,7 +46,7 @@ void TileWriter::put(const ValueTile& tile, const Layout& layout) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(mark);
-    sizes_.push_back(size);
+    waiting_bytes_ += size;
   }
   work_.notify_one();
 }
@@ -56,9 +57,8 @@ void TileWriter::run() {
     work_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
     if (abandoned_ || waiting_.empty()) return;
     std::vector<TileMark> group;
-    std::vector<std::uint64_t> sizes;
     group.swap(waiting_);
-    sizes.swap(sizes_);
+    const std::uint64_t done = std::exchange(waiting_bytes_, 0);
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -74,7 +74,7 @@ void TileWriter::run() {
       return;
     }
     marked_ += std::ssize(group);
-    for (const std::uint64_t size : sizes) bytes_ -= size;
+    bytes_ -= done;
     room_.notify_all();
   }
 }

@@ -40,7 +40,7 @@ class TileWriter {
   std::condition_variable work_;
   std::condition_variable room_;
   std::vector<TileMark> waiting_;  // written, not synced
-  std::vector<std::uint64_t> sizes_;
+  std::uint64_t waiting_bytes_ = 0;
   std::uint64_t bytes_ = 0;        // of waiting_ and of the group being synced
   bool closing_ = false;
   bool abandoned_ = false;

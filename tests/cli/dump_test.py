@@ -23,7 +23,8 @@ except ImportError:
     sys.exit(77)
 
 BIN = os.environ["TESSERA_BIN"]
-HAS_HDF5 = ".h5" in subprocess.run([BIN, "dump", "--help"], capture_output=True, text=True).stdout
+FEATURES = json.loads(subprocess.run([BIN, "info", "--json"], capture_output=True, text=True, check=True).stdout)["features"]
+HAS_HDF5, HAS_ZLIB = (FEATURES[part].startswith("on") for part in ["HDF5", "ZLIB"])
 
 
 def run(*args, status=0, **more):
@@ -110,8 +111,7 @@ class DumpTest(unittest.TestCase):
         self.assertEqual((described["shape"], described["chunks"]), ([700, 700], [300, 300]))
         chunk = np.fromfile(self.folder / "d.zarr" / "1.2", described["dtype"]).reshape(300, 300)
         np.testing.assert_array_equal(chunk[:, :100], want[300:600, 600:])
-        help_text = run("--help").stdout
-        if "gzip" in help_text and HAS_HDF5:
+        if HAS_HDF5 and HAS_ZLIB:
             run("-b", self.folder / "x.npy", "-m", "cosine", "-o", self.folder / "z.h5", "--compress", "gzip", "--tile", 300)
             subprocess.run([BIN, "convert", f"{self.folder / 'z.h5'}:distances", self.folder / "back.npy", "-q"], check=True)
             np.testing.assert_array_equal(np.load(self.folder / "back.npy"), want)
@@ -178,6 +178,14 @@ class DumpTest(unittest.TestCase):
             self.assertEqual(shard.returncode, 0, message)
         self.assertEqual(sha(out), sha(self.folder / "whole.npy"))
         run("-o", out, "--verify")
+
+    @unittest.skipUnless(HAS_HDF5 and HAS_ZLIB, "no HDF5 or no zlib in this build")
+    def test_a_compressed_hdf5_file_takes_no_shards(self):
+        before = sorted(os.listdir(self.folder))
+        for shard in ["0/2", "1/2"]:
+            message = run("-b", self.folder / "x.npy", "-o", self.folder / "s.h5", "--compress", "gzip", "--shard", shard, status=1).stderr
+            self.assertIn("cannot be sharded", message)
+        self.assertNotIn("s.h5", set(os.listdir(self.folder)) - set(before))
 
     def test_shards_from_slurm(self):
         out = self.folder / "d.npy"
