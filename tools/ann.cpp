@@ -12,6 +12,7 @@
 #include "ann_sweep.hpp"
 #include "commands.hpp"
 #include "fail.hpp"
+#include "mapped_inputs.hpp"
 #include "neighbour_table.hpp"
 #include "tessera/info.hpp"
 
@@ -132,7 +133,7 @@ void run_build(const BuildArgs& args, Interrupts& interrupts) {
   const Stopwatch watch;
   if (same_file(args.ann.out, args.base)) fail(ErrorCode::invalid_argument, "-o {}: that is the input; choose another name", args.ann.out);
   check_writable(args.ann.out, {.format = "npz", .overwrite = args.ann.force});
-  const RowFile base = RowFile::open(args.base, {.format = args.ann.in_format});
+  const RowFile base = open_rows(args.base, {.format = args.ann.in_format});
   const AnnIndex index = build(args, base, interrupts);
   interrupts.enter(Interrupts::Phase::writing);
   index.save(args.ann.out, args.ann.force);
@@ -178,9 +179,11 @@ void run_search(const SearchArgs& args, Interrupts& interrupts) {
   const Index k = parse_integer("-k", args.k, 1, std::numeric_limits<Index>::max());
   const AnnSettings settings = single_settings(args.set);
   const int threads = ann_threads(args.ann);
+  ann_memory(args.ann);  // a search copies no rows to speak of; what is wrong is still refused
+  parse_progress_mode(args.ann.print.progress);
   if (!args.ann.out.empty()) check_writable(args.ann.out, {.overwrite = args.ann.force});
   const std::optional<Metric> metric = args.ann.metric.empty() ? std::nullopt : std::optional(parse_metric_flag(args.ann.metric));
-  const RowFile queries = RowFile::open(args.queries, query_range(args.ann, args.query_rows));
+  const RowFile queries = open_rows(args.queries, query_range(args.ann, args.query_rows));
   AnnIndex index = AnnIndex::load(args.index_file, metric);
   if (queries.rows().cols != index.cols()) {
     fail(ErrorCode::malformed_input, "'{}' has {} columns, the index '{}' has {}: wanted the same dimension", args.queries, queries.rows().cols,

@@ -69,7 +69,7 @@ SettingLists parse_settings(const std::vector<std::string>& texts) {
 
 ReadOptions query_range(const AnnArgs& args, const std::string& range) {
   const RowRange rows = parse_row_range("--query-rows", range);
-  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last};
+  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .role = RowRole::queries};
 }
 
 }  // namespace tessera::cli

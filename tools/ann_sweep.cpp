@@ -13,6 +13,7 @@
 
 #include "ann.hpp"
 #include "fail.hpp"
+#include "mapped_inputs.hpp"
 #include "tessera/knn.hpp"
 
 namespace tessera::cli {
@@ -54,6 +55,7 @@ struct Request {
   SettingLists settings;
   SweepOptions options;
   ReadOptions read_queries;
+  ProgressMode progress = ProgressMode::automatic;
 };
 
 std::string csv_path(const std::string& json_path) { return json_path.substr(0, json_path.size() - 5) + ".csv"; }
@@ -77,6 +79,7 @@ Request understand(const SweepArgs& args, Interrupts& interrupts) {
   request.options.seconds_per_point = parse_seconds(args.seconds);
   request.options.stop = interrupts.token();
   request.read_queries = query_range(args.ann, args.query_rows);
+  request.progress = parse_progress_mode(args.ann.print.progress);
   if (args.index.empty() && args.index_file.empty()) {
     fail(ErrorCode::invalid_argument, "an index is needed: --index STRING or --index-file FILE, as often as you like");
   }
@@ -184,7 +187,7 @@ class Sweeper {
   }
 
   void say(const std::string& text) const {
-    if (!args_.ann.print.quiet && args_.ann.print.progress != "never") fmt::print(stderr, "{}\n", text);
+    if (!args_.ann.print.quiet && request_.progress != ProgressMode::never) fmt::print(stderr, "{}\n", text);
   }
   void say_point(const std::string& name, const SweepPoint& point) const {
     say(fmt::format("{}{}{}: recall {:.4f}, {} queries/s, p99 {:.3g} ms", name, point.settings.empty() ? "" : " ", point.settings, point.recall,
@@ -211,8 +214,8 @@ void run_sweep(const SweepArgs& args, Interrupts& interrupts) {
   check_has_ann();
   const Stopwatch watch;
   Request request = understand(args, interrupts);
-  const RowFile base = RowFile::open(args.base, {.format = args.ann.in_format});
-  const RowFile queries = RowFile::open(args.queries, request.read_queries);
+  const RowFile base = open_rows(args.base, {.format = args.ann.in_format});
+  const RowFile queries = open_rows(args.queries, request.read_queries);
   RowSet rows = queries.rows();
   if (args.query_rows.empty()) rows = slice(rows, 0, std::min(rows.rows, kDefaultQueries));
   if (rows.cols != base.rows().cols) {

@@ -209,7 +209,7 @@ Command add_bench(CLI::App& root) {
   flags.value("--dims D,...", args->dims, kGroupInput, "Columns (default 3,32,100,768)");
   flags.value("--query-rows N", args->query_rows, kGroupInput, "Queries (default 1000); with -b alone, so many of its rows");
   flags.value("-k N,...", args->k, kGroupSearch, "Neighbours per query (default 10)");
-  flags.value("-m,--metric NAME", args->metric, kGroupSearch, "As for topk (default l2)");
+  flags.value("-m,--metric NAME", args->metric, kGroupSearch, "As for topk but periodic (default l2)");
   flags.value("--rounds N", args->rounds, kGroupSearch, "Timed repetitions (default 5), after one that warms up");
   add_print_options(flags, args->print);
   add_speed_options(flags, args->speed);

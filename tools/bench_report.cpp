@@ -24,15 +24,14 @@ std::string cpu_name() {
 
 double rate(double count, const Spread& seconds) noexcept { return seconds.median > 0 ? count / seconds.median : 0; }
 
-/// Two operations a pair and column, whatever a screen spends: the multiply-adds of a plain distance matrix.
-double useful_operations(const BenchRun& run) noexcept { return 2 * run.report.pairs * static_cast<double>(run.base.cols); }
+/// Two operations a column of every pair that was looked at, whatever a screen spends: the multiply-adds of a plain distance matrix
+/// without the tiles that were never visited.
+double useful_operations(const BenchRun& run) noexcept {
+  return 2 * run.report.pairs * (1 - run.report.pruned_fraction) * static_cast<double>(run.base.cols);
+}
 
 double fraction_of_peak(const BenchRun& run, const MachinePeak& peak) noexcept {
   return peak.fp32 > 0 ? rate(useful_operations(run), run.search) / peak.fp32 : 0;
-}
-
-double survivors_per_row(const BenchRun& run) noexcept {
-  return run.queries.rows > 0 ? static_cast<double>(run.report.survivors) / static_cast<double>(run.queries.rows) : 0;
 }
 
 Json to_json(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
@@ -56,7 +55,7 @@ Json to_json(const BenchRun& run, const MachinePeak& peak) {
   json["pairs_per_second"] = rate(run.report.pairs, run.search);
   json["flops"] = rate(useful_operations(run), run.search);
   json["fraction_of_peak"] = fraction_of_peak(run, peak);
-  json["survivors_per_row"] = survivors_per_row(run);
+  json["survivors_per_row"] = survivors_per_row(run.report, run.queries.rows);
   json["pruned_fraction"] = run.report.pruned_fraction;
   return json;
 }
@@ -105,7 +104,7 @@ std::string bench_text(const BenchResult& result) {
     text += fmt::format("{:>10} {:>10} {:>6} {:>5}  {:<12} {:>8.3f}s {:>8.3f}s {:>19} {:>12} {:>6.0f} % {:>10.1f}\n", grouped(run.queries.rows),
                         grouped(run.base.rows), run.base.cols, run.k, run.report.screen, run.prepare.median, run.search.median,
                         fmt::format("({:.3f}-{:.3f})", run.search.min, run.search.max), human_count(rate(run.report.pairs, run.search)),
-                        100 * fraction_of_peak(run, peak), survivors_per_row(run));
+                        100 * fraction_of_peak(run, peak), survivors_per_row(run.report, run.queries.rows));
   }
   return text;
 }

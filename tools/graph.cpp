@@ -184,7 +184,7 @@ void write(const GraphArgs& args, const GraphRequest& request, GraphOutcome& out
     if (request.preset != nullptr) count_from_zero(outcome.lists, first_id);
     write_neighbours(args.out, outcome.lists, {.format = "npz", .overwrite = args.force});
   } else {
-    write_graph(args.out, *outcome.graph, request.format, args.force);
+    write_graph(args.out, outcome.graph, request.format, args.force);
   }
   interrupts.enter(Interrupts::Phase::idle);
 }
@@ -205,8 +205,7 @@ void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   GraphOptions graph_options = request.graph;
   graph_options.first_id = base.rows().first_id;
   outcome.graph = csr_graph(outcome.lists, graph_options);
-  outcome.edges = std::ssize(outcome.graph->indices);
-  outcome.components = connected_components(*outcome.graph);
+  outcome.components = connected_components(outcome.graph);
   outcome.duplicates = count_duplicate_rows(base.rows());
   outcome.warnings = graph_warnings(request, base, outcome);
   write(args, request, outcome, base.rows().first_id, interrupts);

@@ -52,9 +52,8 @@ struct GraphRequest {
 
 struct GraphOutcome {
   Neighbours lists;
-  std::optional<CsrGraph> graph;  // absent: lists were asked for
+  CsrGraph graph;
   GraphComponents components;
-  Index edges = 0;
   Index duplicates = 0;
   StageSeconds seconds;
   std::vector<std::string> warnings;

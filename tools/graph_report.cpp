@@ -11,16 +11,6 @@
 namespace tessera::cli {
 namespace {
 
-double pairs_per_second(const GraphOutcome& outcome) noexcept {
-  return outcome.seconds.search > 0 ? outcome.lists.report.pairs / outcome.seconds.search : 0;
-}
-
-double survivors_per_row(const GraphOutcome& outcome) noexcept {
-  return outcome.lists.rows > 0
-             ? static_cast<double>(outcome.lists.report.survivors) / static_cast<double>(outcome.lists.rows)
-             : 0;
-}
-
 std::string_view form_name(const GraphRequest& request) noexcept {
   if (request.form == GraphForm::lists) return "lists";
   switch (request.format) {
@@ -76,36 +66,27 @@ std::string graph_json(const GraphArgs& args, const GraphRequest& request, const
   json["out"] = args.out.empty() ? Json(nullptr) : Json(args.out);
   json["form"] = std::string(form_name(request));
   json["graph"] = {{"rows", outcome.lists.rows},
-                   {"edges", outcome.edges},
+                   {"edges", std::ssize(outcome.graph.indices)},
                    {"components", outcome.components.components},
                    {"largest_component", outcome.components.largest},
                    {"isolated_rows", outcome.components.isolated},
                    {"duplicate_rows", outcome.duplicates}};
-  json["plan"] = plan_json(report);
-  json["seconds"] = to_json(outcome.seconds);
-  json["pairs_per_second"] = pairs_per_second(outcome);
-  json["survivors_per_row"] = survivors_per_row(outcome);
-  json["pruned_fraction"] = report.pruned_fraction;
-  json["peak_rss_bytes"] = peak_rss_bytes();
-  json["warnings"] = outcome.warnings;
+  add_search(json, report, outcome.seconds, outcome.lists.rows, outcome.warnings);
   return json_text(json);
 }
 
 std::string graph_text(const GraphArgs& args, const GraphRequest& request, const RowFile& base, const GraphOutcome& outcome) {
-  const StageSeconds& seconds = outcome.seconds;
   std::string text;
   text += fmt::format("base       {}\n", to_text(summarize(base)));
   text += fmt::format("graph      k {}, {}, self {}, symmetrize {}, weights {}{}\n", request.k,
                       name_of(request.knn.metric.metric), name_of(request.knn.self), name_of(request.graph.symmetrize),
                       name_of(request.graph.weights), args.preset.empty() ? "" : ", for " + args.preset);
-  text += fmt::format("edges      {} of {} rows\n", grouped(outcome.edges), grouped(outcome.lists.rows));
+  text += fmt::format("edges      {} of {} rows\n", grouped(std::ssize(outcome.graph.indices)), grouped(outcome.lists.rows));
   text += fmt::format("components {} (largest {} rows, {} isolated)\n", grouped(outcome.components.components),
                       grouped(outcome.components.largest), grouped(outcome.components.isolated));
   text += fmt::format("duplicates {} rows equal to an earlier one\n", grouped(outcome.duplicates));
   text += fmt::format("plan       {}\n", plan_text(outcome.lists.report));
-  text += fmt::format("time       {} (read {}, prepare {}, search {}, write {})\n", human_seconds(seconds.total),
-                      human_seconds(seconds.read), human_seconds(seconds.prepare), human_seconds(seconds.search),
-                      human_seconds(seconds.write));
+  text += fmt::format("time       {}\n", to_text(outcome.seconds));
   if (!args.out.empty()) text += fmt::format("written    {} ({})\n", args.out, form_name(request));
   return text;
 }

@@ -46,6 +46,29 @@ Json to_json(const StageSeconds& seconds) {
           {"total", seconds.total}};
 }
 
+std::string to_text(const StageSeconds& seconds) {
+  return fmt::format("{} (read {}, prepare {}, search {}, write {})", human_seconds(seconds.total), human_seconds(seconds.read),
+                     human_seconds(seconds.prepare), human_seconds(seconds.search), human_seconds(seconds.write));
+}
+
+double pairs_per_second(const Report& report, const StageSeconds& seconds) noexcept {
+  return seconds.search > 0 ? report.pairs / seconds.search : 0;
+}
+
+double survivors_per_row(const Report& report, Index rows) noexcept {
+  return rows > 0 ? static_cast<double>(report.survivors) / static_cast<double>(rows) : 0;
+}
+
+void add_search(Json& json, const Report& report, const StageSeconds& seconds, Index rows, const std::vector<std::string>& warnings) {
+  json["plan"] = plan_json(report);
+  json["seconds"] = to_json(seconds);
+  json["pairs_per_second"] = pairs_per_second(report, seconds);
+  json["survivors_per_row"] = survivors_per_row(report, rows);
+  json["pruned_fraction"] = report.pruned_fraction;
+  json["peak_rss_bytes"] = peak_rss_bytes();
+  json["warnings"] = warnings;
+}
+
 Json plan_json(const Report& report) {
   return {{"schedule", report.schedule},   {"screen", report.screen},     {"tile_rows", report.tile_rows},
           {"tile_cols", report.tile_cols}, {"segments", report.segments}, {"splits", report.splits},

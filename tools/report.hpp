@@ -41,6 +41,15 @@ struct StageSeconds {
 };
 Json to_json(const StageSeconds& seconds);
 
+/// "2.53 s (read 0.001 s, prepare 0.3 s, search 2.2 s, write 0.02 s)"
+std::string to_text(const StageSeconds& seconds);
+
+/// Of a search of `rows` queries.
+double pairs_per_second(const Report& report, const StageSeconds& seconds) noexcept;
+double survivors_per_row(const Report& report, Index rows) noexcept;
+/// What every search's object ends with, from `plan` to `warnings`.
+void add_search(Json& json, const Report& report, const StageSeconds& seconds, Index rows, const std::vector<std::string>& warnings);
+
 /// How the engine went about it: schedule, screen, tile sizes.
 Json plan_json(const Report& report);
 std::string plan_text(const Report& report);

@@ -20,16 +20,6 @@ Index fewest_candidates(const Inputs& inputs, const Request& request, const Repo
 
 std::string_view plural(Index count) noexcept { return count == 1 ? "" : "s"; }
 
-double pairs_per_second(const Outcome& outcome) noexcept {
-  return outcome.seconds.search > 0 ? outcome.neighbours.report.pairs / outcome.seconds.search : 0;
-}
-
-double survivors_per_row(const Outcome& outcome) noexcept {
-  const Neighbours& neighbours = outcome.neighbours;
-  return neighbours.rows > 0 ? static_cast<double>(neighbours.report.survivors) / static_cast<double>(neighbours.rows)
-                             : 0;
-}
-
 }  // namespace
 
 std::vector<std::string> find_warnings(const TopkArgs& args, const Request& request, const Inputs& inputs,
@@ -79,19 +69,12 @@ std::string report_json(const TopkArgs& args, const Request& request, const Inpu
   json["queries"] = to_json(summarize(inputs.query_file()));
   json["base"] = to_json(summarize(inputs.base));
   json["out"] = args.out.empty() ? Json(nullptr) : Json(args.out);
-  json["plan"] = plan_json(report);
-  json["seconds"] = to_json(outcome.seconds);
-  json["pairs_per_second"] = pairs_per_second(outcome);
-  json["survivors_per_row"] = survivors_per_row(outcome);
-  json["pruned_fraction"] = report.pruned_fraction;
-  json["peak_rss_bytes"] = peak_rss_bytes();
-  json["warnings"] = outcome.warnings;
+  add_search(json, report, outcome.seconds, outcome.neighbours.rows, outcome.warnings);
   return json_text(json);
 }
 
 std::string report_text(const TopkArgs& args, const Request& request, const Inputs& inputs, const Outcome& outcome) {
   const Report& report = outcome.neighbours.report;
-  const StageSeconds& seconds = outcome.seconds;
   const bool own_rows = request.self_search() && !inputs.queries;
   std::string text;
   text += fmt::format("base     {}\n", to_text(summarize(inputs.base)));
@@ -99,11 +82,9 @@ std::string report_text(const TopkArgs& args, const Request& request, const Inpu
   text += fmt::format("search   k {}, {}{}\n", request.k, name_of(request.knn.metric.metric),
                       request.self_search() ? fmt::format(", self {}", name_of(request.knn.self)) : "");
   text += fmt::format("plan     {}\n", plan_text(report));
-  text += fmt::format("time     {} (read {}, prepare {}, search {}, write {})\n", human_seconds(seconds.total),
-                      human_seconds(seconds.read), human_seconds(seconds.prepare), human_seconds(seconds.search),
-                      human_seconds(seconds.write));
+  text += fmt::format("time     {}\n", to_text(outcome.seconds));
   text += fmt::format("speed    {} pairs/s, {:.1f} survivors a row, {:.1f} % pruned, peak memory {}\n",
-                      human_count(pairs_per_second(outcome)), survivors_per_row(outcome), 100 * report.pruned_fraction,
+                      human_count(pairs_per_second(report, outcome.seconds)), survivors_per_row(report, outcome.neighbours.rows), 100 * report.pruned_fraction,
                       human_bytes(static_cast<double>(peak_rss_bytes())));
   if (!args.out.empty() && args.out != "-") text += fmt::format("written  {}\n", args.out);
   return text;

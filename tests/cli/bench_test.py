@@ -40,6 +40,11 @@ class Bench(CliTest):
         self.assertGreaterEqual(run["survivors_per_row"], 10)
         self.assertEqual((report["threads"], report["rounds"]), (1, 2))
 
+    def test_tiles_never_visited_are_no_work_done(self):
+        [run] = self.bench("--rows", 20_000, "--dims", 3, "-k", 10, "--query-rows", 200, "--threads", 1)["runs"]
+        self.assertGreater(run["pruned_fraction"], 0.5)
+        self.assertAlmostEqual(run["flops"], 6 * (1 - run["pruned_fraction"]) * run["pairs_per_second"], delta=100)
+
     def test_the_peak_is_of_the_units_this_cpu_has(self):
         peak = self.bench("--rows", 100, "--dims", 3, "--query-rows", 1, "--threads", 1)["peak"]
         flags = cpu_flags()
