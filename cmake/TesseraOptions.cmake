@@ -40,12 +40,17 @@ macro(tessera_find_ZLIB)
   set(found ${ZLIB_FOUND})
 endmacro()
 
-macro(tessera_find_ZIP)
+# Finds a module of pkg-config's as PkgConfig::PREFIX.
+macro(tessera_find_module prefix module)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
-    pkg_check_modules(LIBZIP QUIET IMPORTED_TARGET libzip)
-    set(found ${LIBZIP_FOUND})
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+    set(found ${${prefix}_FOUND})
   endif()
+endmacro()
+
+macro(tessera_find_ZIP)
+  tessera_find_module(LIBZIP libzip)
 endmacro()
 
 macro(tessera_find_HDF5)
@@ -61,11 +66,7 @@ macro(tessera_find_HDF5)
 endmacro()
 
 macro(tessera_find_ZSTD)
-  find_package(PkgConfig QUIET)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(LIBZSTD QUIET IMPORTED_TARGET libzstd)
-    set(found ${LIBZSTD_FOUND})
-  endif()
+  tessera_find_module(LIBZSTD libzstd)
 endmacro()
 
 macro(tessera_find_FAISS)

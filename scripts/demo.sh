@@ -10,15 +10,9 @@ scripts/install_packages.sh --for build,optional,data
 cmake --preset release
 cmake --build --preset release --target tessera_cli --parallel "${JOBS:-$(nproc)}"
 
-# Prints the one installed file of the data set whose path ends so.
-dataset_file() {
-  local path
-  path=$(dpkg -L dataset-fashion-mnist | grep -E "/$1\$" | head -n 1)
-  [ -r "$path" ] || { echo "demo: dataset-fashion-mnist has no readable $1" >&2; exit 1; }
-  echo "$path"
-}
-train=$(dataset_file 'train-images-idx3-ubyte(\.gz)?')
-test=$(dataset_file 't10k-images-idx3-ubyte(\.gz)?')
+. scripts/fashion_mnist.sh
+train=$(fashion_mnist_file 'train-images-idx3-ubyte(\.gz)?')
+test=$(fashion_mnist_file 't10k-images-idx3-ubyte(\.gz)?')
 
 set -x
 build/release/tools/tessera topk -b "$train" --queries "$test" -k 10 -m l2 -o build/fashion-mnist-nn.npz --force

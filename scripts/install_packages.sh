@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of apt-packages.txt that are missing. Does nothing when none is.
 #   scripts/install_packages.sh                       every package of the list
-#   scripts/install_packages.sh --for build,optional  those whose second column says so (build, optional, data, test, gate)
+#   scripts/install_packages.sh --for build,optional  those whose second column says so (build, optional, data, test, gate, plot)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

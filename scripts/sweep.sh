@@ -13,15 +13,9 @@ scripts/install_packages.sh --for build,optional,data,plot
 cmake --preset release
 cmake --build --preset release --target tessera_cli --parallel "${JOBS:-$(nproc)}"
 
-# Prints the one installed file of the data set whose path ends so.
-dataset_file() {
-  local path
-  path=$(dpkg -L dataset-fashion-mnist | grep -E "/$1\$" | head -n 1)
-  [ -r "$path" ] || { echo "sweep: dataset-fashion-mnist has no readable $1" >&2; exit 1; }
-  echo "$path"
-}
-base=${1:-$(dataset_file 'train-images-idx3-ubyte(\.gz)?')}
-queries=${2:-$(dataset_file 't10k-images-idx3-ubyte(\.gz)?')}
+. scripts/fashion_mnist.sh
+base=${1:-$(fashion_mnist_file 'train-images-idx3-ubyte(\.gz)?')}
+queries=${2:-$(fashion_mnist_file 't10k-images-idx3-ubyte(\.gz)?')}
 name=${3:-fashion-mnist}
 
 mkdir -p build/sweep
