@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 
 #include "ann.hpp"
 #include "fail.hpp"
+#include "numbers.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -10,13 +10,11 @@ namespace {
 constexpr std::int64_t kMostThreads = 65'536;  // as for the other commands
 
 double parse_value(const std::string& text, std::string_view number) {
-  double value = 0;
-  const char* const end = number.data() + number.size();
-  const auto [rest, status] = std::from_chars(number.data(), end, value);
-  if (status != std::errc{} || rest != end || number.empty()) {
+  const auto value = read_number<double>(number);
+  if (!value) {
     fail(ErrorCode::invalid_argument, "--set {}: '{}' is no number; wanted NAME=VALUE, e.g. nprobe=16", text, number);
   }
-  return value;
+  return *value;
 }
 
 void parse_one(const std::string& text, SettingLists& lists) {

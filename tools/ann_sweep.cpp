@@ -3,7 +3,6 @@
 #include "ann_sweep.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "ann.hpp"
 #include "fail.hpp"
 #include "mapped_inputs.hpp"
+#include "numbers.hpp"
 #include "tessera/knn.hpp"
 
 namespace tessera::cli {
@@ -61,12 +61,11 @@ struct Request {
 std::string csv_path(const std::string& json_path) { return json_path.substr(0, json_path.size() - 5) + ".csv"; }
 
 double parse_seconds(const std::string& text) {
-  double value = 0;
-  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || rest != text.data() + text.size() || !(value >= 0 && value <= 3600)) {
+  const auto value = read_number<double>(text);
+  if (!value || !(*value >= 0 && *value <= 3600)) {
     fail(ErrorCode::invalid_argument, "--seconds {}: wanted seconds a point, 0 to 3600", text);
   }
-  return value;
+  return *value;
 }
 
 Request understand(const SweepArgs& args, Interrupts& interrupts) {

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "numbers.hpp"
+
 namespace tessera::cli {
 namespace {
 
@@ -44,9 +46,9 @@ int memory_exponent(std::string_view suffix) noexcept {
 /// Reads one end of a range into `bound`; empty leaves it alone. False: not a row number.
 bool read_bound(std::string_view text, Index& bound) noexcept {
   if (text.empty()) return true;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, bound);
-  return status == std::errc{} && rest == end && bound >= 0;
+  const auto row = read_number<Index>(text);
+  if (row) bound = *row;
+  return row && *row >= 0;
 }
 
 }  // namespace

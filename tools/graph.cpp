@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera graph`: the kNN graph of a set, in the form its consumer reads.
-#include <charconv>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "fail.hpp"
 #include "graph.hpp"
 #include "mapped_inputs.hpp"
+#include "numbers.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -70,12 +70,11 @@ T settle(std::string_view flag, const std::string& typed, T value, const std::op
 
 double parse_sigma(const std::string& text) {
   if (text.empty()) return 0;
-  double value = 0;
-  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || rest != text.data() + text.size() || !(value > 0) || value > 1e300) {
+  const auto value = read_number<double>(text);
+  if (!value || !(*value > 0 && *value <= 1e300)) {
     fail(ErrorCode::invalid_argument, "--sigma {}: wanted a number above 0", text);
   }
-  return value;
+  return *value;
 }
 
 void choose_edges(const GraphArgs& args, GraphRequest& request) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tessera recall`: judges neighbour lists by true ones.
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -16,6 +15,7 @@
 #include "exit_codes.hpp"
 #include "fail.hpp"
 #include "mapped_inputs.hpp"
+#include "numbers.hpp"
 #include "report.hpp"
 #include "tessera/info.hpp"
 #include "tessera/io.hpp"
@@ -90,12 +90,11 @@ void add_flags(Flags& flags, RecallArgs& args) {
 }
 
 double parse_gate(const std::string& text) {
-  double value = 0;
-  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc{} || rest != text.data() + text.size() || !(value >= 0 && value <= 1)) {
+  const auto value = read_number<double>(text);
+  if (!value || !(*value >= 0 && *value <= 1)) {
     fail(ErrorCode::invalid_argument, "--min {}: wanted a recall from 0 to 1", text);
   }
-  return value;
+  return *value;
 }
 
 RecallOptions understand(const RecallArgs& args) {

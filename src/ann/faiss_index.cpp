@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include <unistd.h>
 
 #include "ann/float_rows.hpp"
 #include "ann/threads.hpp"
+#include "io/output_path.hpp"
+#include "io/temp_file.hpp"
 
 namespace tessera {
 namespace ann {
@@ -27,6 +28,16 @@ struct ByteCounter : faiss::IOWriter {
   std::uint64_t bytes = 0;
   std::size_t operator()(const void*, std::size_t size, std::size_t items) override {
     bytes += size * items;
+    return items;
+  }
+};
+
+/// The index's file under way. The bytes go where a half-written index leaves nothing behind.
+struct FileWriter : faiss::IOWriter {
+  io::TempFile file;
+  explicit FileWriter(const std::string& path) : file(path) { name = path; }
+  std::size_t operator()(const void* bytes, std::size_t size, std::size_t items) override {
+    file.append({static_cast<const std::byte*>(bytes), size * items});
     return items;
   }
 };
@@ -102,22 +113,10 @@ AnnIndex AnnIndex::load(const std::string& path, std::optional<Metric> metric) {
 }
 
 void AnnIndex::save(const std::string& path, bool overwrite) const {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  if (fs::exists(path, failed) && !overwrite) {
-    fail(ErrorCode::invalid_argument, "'{}' exists; use --force to overwrite it, or another name", path);
-  }
-  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
-  try {
-    ann::guarded(ErrorCode::io, "cannot write '" + path + "'", [&] { faiss::write_index(impl_->index.get(), temporary.c_str()); });
-    fs::rename(temporary, path);
-  } catch (const fs::filesystem_error& error) {
-    fs::remove(temporary, failed);
-    fail(ErrorCode::io, "cannot write '{}': {}", path, error.code().message());
-  } catch (...) {
-    fs::remove(temporary, failed);
-    throw;
-  }
+  io::check_output_path(path, overwrite);
+  ann::FileWriter writer(path);
+  ann::guarded(ErrorCode::io, "cannot write '" + path + "'", [&] { faiss::write_index(impl_->index.get(), &writer); });
+  writer.file.commit(overwrite);
 }
 
 Neighbours AnnIndex::search(const RowSet& queries, Index k, const AnnSettings& settings, int threads) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/fail.hpp"
+#include "support/nearest_rank.hpp"
 #include "tessera/ann.hpp"
 #include "tessera/knn.hpp"
 
@@ -46,11 +47,6 @@ double throughput(const Search& search, const RowSet& queries, const SweepOption
   return static_cast<double>(queries.rows) / median(seconds);
 }
 
-double nearest_rank(const std::vector<double>& sorted, double p) {
-  const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(p / 100 * static_cast<double>(sorted.size()))));
-  return sorted[rank - 1];
-}
-
 /// Single queries, evenly spaced over the set.
 Latency latency(const Search& search, const RowSet& queries, const SweepOptions& options) {
   const Index count = std::min(queries.rows, options.latency_queries);
@@ -66,7 +62,7 @@ Latency latency(const Search& search, const RowSet& queries, const SweepOptions&
   }
   std::sort(milliseconds.begin(), milliseconds.end());
   if (milliseconds.empty()) return {};
-  return {.p50 = nearest_rank(milliseconds, 50), .p95 = nearest_rank(milliseconds, 95), .p99 = nearest_rank(milliseconds, 99),
+  return {.p50 = support::nearest_rank(milliseconds, 50), .p95 = support::nearest_rank(milliseconds, 95), .p99 = support::nearest_rank(milliseconds, 99),
           .queries = std::ssize(milliseconds)};
 }
 

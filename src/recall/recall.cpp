@@ -7,6 +7,7 @@
 #include "recall/pair_keys.hpp"
 #include "recall/truth.hpp"
 #include "support/fail.hpp"
+#include "support/nearest_rank.hpp"
 
 namespace tessera {
 namespace {
@@ -102,13 +103,6 @@ bool leaves_out_empty(RecallDefinition definition) {
   return definition == RecallDefinition::tie || definition == RecallDefinition::strict;
 }
 
-/// The value of which p percent are at or below: the ceil(p n / 100)-th smallest.
-double percentile(const std::vector<double>& sorted, double p) {
-  if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto rank = static_cast<std::size_t>(std::max(1.0, std::ceil(p / 100 * static_cast<double>(sorted.size()))));
-  return sorted[rank - 1];
-}
-
 void summarize(RecallResult& result) {
   std::vector<double> recalls;
   double sum = 0;
@@ -133,10 +127,10 @@ void summarize(RecallResult& result) {
   std::sort(recalls.begin(), recalls.end());
   result.recall = sum / static_cast<double>(recalls.size());
   result.recall_strict = sum_strict / static_cast<double>(with_neighbours);
-  result.min = percentile(recalls, 0);
-  result.p1 = percentile(recalls, 1);
-  result.p5 = percentile(recalls, 5);
-  result.p50 = percentile(recalls, 50);
+  result.min = support::nearest_rank(recalls, 0);
+  result.p1 = support::nearest_rank(recalls, 1);
+  result.p5 = support::nearest_rank(recalls, 5);
+  result.p50 = support::nearest_rank(recalls, 50);
 }
 
 void check_definition(const NeighbourLists& truth, const NeighbourLists& run, const RecallOptions& options) {
