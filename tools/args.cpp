@@ -43,6 +43,15 @@ int memory_exponent(std::string_view suffix) noexcept {
   return static_cast<int>(at) + 1;
 }
 
+/// The order of a Wasserstein distance: a number of at least 1, or inf.
+double parse_order(std::string_view text) {
+  double p = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, p);
+  if (status != std::errc{} || rest != end || !(p >= 1)) fail(ErrorCode::invalid_argument, "--p {}: wanted a number of at least 1, or inf", text);
+  return p;
+}
+
 /// Reads one end of a range into `bound`; empty leaves it alone. False: not a row number.
 bool read_bound(std::string_view text, Index& bound) noexcept {
   if (text.empty()) return true;
@@ -82,6 +91,29 @@ void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
     options.threads = static_cast<int>(parse_integer("--threads", args.threads, 1, kMostThreads));
   }
   if (!args.memory.empty()) options.memory = parse_memory(args.memory);
+}
+
+void add_distribution_options(Flags& flags, DistributionArgs& args) {
+  flags.value("--p N", args.p, kGroupSearch, "wasserstein: the order, any number from 1 on, or inf (default: 1)");
+  flags.toggle("--histogram", args.histogram, kGroupInput, "wasserstein: rows are counts on a common support, 0, 1, 2, ... or --support");
+  flags.value("--support FILE", args.support, kGroupInput, "wasserstein: the points that histograms count at");
+  flags.value("--grid R,C", args.grid, kGroupInput, "wasserstein: the distributions are the cells of a grid of R rows and C columns");
+}
+
+void apply_distribution_options(const DistributionArgs& args, MetricSpec& metric, DistributionOptions& read) {
+  if (metric.metric != Metric::wasserstein) {
+    const std::string_view flag = !args.p.empty() ? "--p" : args.histogram ? "--histogram" : !args.support.empty() ? "--support" : !args.grid.empty() ? "--grid" : "";
+    if (!flag.empty()) fail(ErrorCode::invalid_argument, "{}: only with -m wasserstein, not with {}", flag, name_of(metric.metric));
+    return;
+  }
+  if (!args.p.empty()) metric.p = parse_order(args.p);
+  if (!args.support.empty() && !args.histogram) fail(ErrorCode::invalid_argument, "--support {}: only with --histogram, whose counts stand at these points", args.support);
+  read = {.wanted = true, .histogram = args.histogram, .support = args.support};
+  if (args.grid.empty()) return;
+  const auto comma = args.grid.find(',');
+  if (comma == std::string::npos) fail(ErrorCode::invalid_argument, "--grid {}: wanted R,C: rows and columns of the grid", args.grid);
+  read.grid_rows = parse_integer("--grid", args.grid.substr(0, comma), 1, std::numeric_limits<std::int32_t>::max());
+  read.grid_cols = parse_integer("--grid", args.grid.substr(comma + 1), 1, std::numeric_limits<std::int32_t>::max());
 }
 
 void add_print_options(Flags& flags, PrintArgs& args) {

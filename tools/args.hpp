@@ -33,6 +33,19 @@ void add_speed_options(Flags& flags, SpeedArgs& args);
 /// throws   Error: invalid_argument (unknown name, bad number), unsupported (known, but not in this build).
 void apply_speed_options(const SpeedArgs& args, KnnOptions& options);
 
+/// Flags about rows that are distributions.
+struct DistributionArgs {
+  std::string p;
+  bool histogram = false;
+  std::string support;
+  std::string grid;
+};
+void add_distribution_options(Flags& flags, DistributionArgs& args);
+
+/// The metric's order, and how files of distributions are read; both as they are when the metric is another.
+/// throws   Error{invalid_argument}: a bad value, or a flag that the metric has no use for.
+void apply_distribution_options(const DistributionArgs& args, MetricSpec& metric, DistributionOptions& read);
+
 /// Flags about what is printed.
 struct PrintArgs {
   bool json = false;

@@ -45,8 +45,9 @@ void add_options(Flags& flags, DumpArgs& args) {
   flags.value("--lengths FILE", args.lengths, kGroupInput, "With --batched, how many of its N rows count in each batch: the others' values are NaN");
   flags.value("--pool mean", args.pool, kGroupInput, "With --batched, the mean of every batch's rows: one matrix [B, B]");
   flags.value("--in-format NAME", args.in_format, kGroupInput, "Format of the inputs, where the suffix doesn't tell");
-  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic, or an alias");
+  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic | wasserstein, or an alias");
   add_cell_options(flags, args.cell);
+  add_distribution_options(flags, args.distribution);
   flags.toggle("--exact", args.exact, kGroupSearch, "Every value is the canonical one, rounded once: slower");
   flags.required("-o,--out FILE", args.out, kGroupOutput, "Where to, by suffix: " + join(dump_formats()));
   flags.value("--dtype TYPE", args.dtype, kGroupOutput, "float32 (default) | float16 | float64: canonical values");
@@ -67,6 +68,7 @@ void add_options(Flags& flags, DumpArgs& args) {
 struct Request {
   DistanceOptions distances;
   DumpOptions dump;
+  DistributionOptions distributions;
   ProgressMode progress = ProgressMode::automatic;
 };
 
@@ -81,6 +83,7 @@ Request understand(const DumpArgs& args) {
   d.tile_rows = d.tile_cols = speed.tile;
   d.metric.metric = parse_metric_flag(args.metric);
   d.metric.cell = cell_of(args.cell);
+  apply_distribution_options(args.distribution, d.metric, request.distributions);
   d.exact = args.exact;
   d.dtype = choose<DType>("--dtype", args.dtype, {{"float32", DType::f32}, {"float16", DType::f16}, {"float64", DType::f64}});
   if (!args.shard.empty()) std::tie(d.shard, d.shards) = parse_shard(args.shard);
@@ -105,9 +108,9 @@ Request understand(const DumpArgs& args) {
   return request;
 }
 
-ReadOptions read_options(const DumpArgs& args, std::string_view flag, const std::string& range) {
+ReadOptions read_options(const DumpArgs& args, const Request& request, std::string_view flag, const std::string& range) {
   const RowRange rows = parse_row_range(flag, range);
-  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell)};
+  return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell), .distributions = request.distributions};
 }
 
 /// One whole number a batch, at most n.
@@ -140,19 +143,26 @@ void take_batches(const DumpArgs& args, DumpInputs& inputs) {
   inputs.lengths.clear();
 }
 
-DumpInputs open_inputs(const DumpArgs& args) {
-  ReadOptions base = read_options(args, "--base-rows", args.base_rows);
+/// Distributions that form a grid give the file its shape.
+std::vector<Index> grid_of(const RowSet& rows) {
+  return rows.grid_rows > 0 ? std::vector<Index>{rows.grid_rows, rows.grid_cols} : std::vector<Index>{};
+}
+
+DumpInputs open_inputs(const DumpArgs& args, Request& request) {
+  ReadOptions base = read_options(args, request, "--base-rows", args.base_rows);
   base.batched = args.batched;
   DumpInputs inputs{.base = open_rows(args.base, base), .cols = std::nullopt, .x = {}, .y = std::nullopt, .batches = 1, .lengths = {}, .means = {}};
   inputs.x = inputs.base.rows();
   if (args.batched) take_batches(args, inputs);
   if (!args.cols.empty()) {
-    inputs.cols = open_rows(args.cols, read_options(args, "--cols-rows", args.cols_rows));
+    inputs.cols = open_rows(args.cols, read_options(args, request, "--cols-rows", args.cols_rows));
     inputs.y = inputs.cols->rows();
-    if (inputs.y->cols != inputs.x.cols) {
+    if (inputs.y->cols != inputs.x.cols && !request.distributions.wanted) {
       fail(ErrorCode::malformed_input, "'{}' has {} columns, '{}' has {}: rows must have the same dimension", args.base, inputs.x.cols, args.cols, inputs.y->cols);
     }
+    request.dump.col_grid = grid_of(*inputs.y);
   }
+  request.dump.row_grid = grid_of(inputs.x);
   return inputs;
 }
 
@@ -220,7 +230,7 @@ void run_dump(const DumpArgs& args, Interrupts& interrupts) {
   Request request = understand(args);
   if (args.verify) return verify(args, request, interrupts);
   watch.lap();
-  const DumpInputs inputs = open_inputs(args);
+  const DumpInputs inputs = open_inputs(args, request);
   request.distances.batches = inputs.batches;
   request.distances.lengths = inputs.lengths;
   complete_cell(request.distances.metric, args.cell, inputs.base, inputs.cols ? &*inputs.cols : nullptr);

@@ -24,6 +24,7 @@ struct DumpArgs {
   std::string in_format;
   std::string metric = "l2";
   CellArgs cell;
+  DistributionArgs distribution;
   std::string out;
   std::string dtype = "float32";
   std::string compress;

@@ -40,8 +40,9 @@ void add_flags(Flags& flags, GraphArgs& args) {
   flags.value("--in-format NAME", args.in_format, kGroupInput,
               "Format of the input, where the suffix doesn't tell. Read here: " + join(readable_formats()));
   flags.required("-k N", args.k, kGroupSearch, "Neighbours a row, at least 1");
-  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "As for topk: l2 (default) | sqeuclidean | inner_product | cosine | ...");
+  flags.value("-m,--metric NAME", args.metric, kGroupSearch, "As for topk: l2 (default) | sqeuclidean | inner_product | cosine | ... | wasserstein");
   add_cell_options(flags, args.cell);
+  add_distribution_options(flags, args.distribution);
   flags.value("--self MODE", args.self, kGroupSearch, "What a row does with itself: exclude (default) | first | natural");
   flags.value("--nan POLICY", args.nan, kGroupSearch, "Rows with NaN or inf: error (default) | skip: they get no edges");
   flags.value("--symmetrize HOW", args.symmetrize, kGroupSearch, "none (default) | union | mutual");
@@ -144,6 +145,7 @@ GraphRequest understand(const GraphArgs& args) {
   choose_form(args, request);
   const RowRange rows = parse_row_range("--base-rows", args.base_rows);
   request.read = {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell)};
+  apply_distribution_options(args.distribution, request.knn.metric, request.read.distributions);
   request.progress = parse_progress_mode(args.print.progress);
   apply_speed_options(args.speed, request.knn);
   if (!args.out.empty()) {
@@ -194,7 +196,8 @@ void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   watch.lap();
   const RowFile base = open_rows(args.base, request.read);
   complete_cell(request.knn.metric, args.cell, base, nullptr);
-  if (base.rows().cols == 0) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", base.path());
+  const bool distributions = request.read.distributions.wanted;
+  if (base.rows().cols == 0 && !distributions) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", base.path());
   GraphOutcome outcome;
   outcome.seconds.read = watch.lap();
   outcome.lists = search(args, request, base, interrupts);
@@ -205,7 +208,7 @@ void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   graph_options.first_id = base.rows().first_id;
   outcome.graph = csr_graph(outcome.lists, graph_options);
   outcome.components = connected_components(outcome.graph);
-  outcome.duplicates = count_duplicate_rows(base.rows());
+  outcome.duplicates = count_duplicate_rows(base.rows(), distributions);
   outcome.warnings = graph_warnings(request, base, outcome);
   write(args, request, outcome, base.rows().first_id, interrupts);
   outcome.seconds.write = watch.lap();

@@ -24,6 +24,7 @@ struct GraphArgs {
   std::string k;
   std::string metric = "l2";
   CellArgs cell;
+  DistributionArgs distribution;
   std::string self;
   std::string nan = "error";
   std::string symmetrize;

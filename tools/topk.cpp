@@ -49,11 +49,12 @@ void add_input_options(Flags& flags, TopkArgs& args) {
 void add_search_options(Flags& flags, TopkArgs& args) {
   flags.required("-k N", args.k, kGroupSearch, "Neighbours per query, at least 1");
   flags.value("-m,--metric NAME", args.metric, kGroupSearch,
-              "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic, "
+              "l2 (default) | sqeuclidean | inner_product | cosine | l1 | linf | periodic | wasserstein, "
               "or an alias: euclidean, ip, angular, manhattan ...");
   add_cell_options(flags, args.cell);
   flags.value("--images WHICH", args.images, kGroupSearch,
               "periodic: nearest (default): each row once | all: every image is a neighbour of its own; only the row itself at shift 0 is left out");
+  add_distribution_options(flags, args.distribution);
   flags.value("--self MODE", args.self, kGroupSearch,
               "Without --queries, what a row does with itself, by id: "
               "exclude (default) it | list it first | natural: like any other");
@@ -129,8 +130,11 @@ Request understand(const TopkArgs& args) {
   request.write.overwrite = args.force;
   request.knn.shifts = !args.shifts.empty();
   request.knn.images = choose<Images>("--images", args.images, {{"nearest", Images::nearest}, {"all", Images::all}});
+  DistributionOptions distributions;
+  apply_distribution_options(args.distribution, request.knn.metric, distributions);
   request.read_base = read_options(args, "--base-rows", args.base_rows);
   request.read_queries = read_options(args, "--query-rows", args.query_rows);
+  request.read_base.distributions = request.read_queries.distributions = distributions;
   request.progress = parse_progress_mode(args.print.progress);
   apply_speed_options(args.speed, request.knn);
   check_output(args, request.write);
@@ -146,11 +150,12 @@ Inputs open_inputs(const TopkArgs& args, const Request& request) {
   }
   const RowSet& base = inputs.base.rows();
   const RowSet& queries = inputs.query_file().rows();
-  if (queries.cols != base.cols) {
+  const bool distributions = request.read_base.distributions.wanted;
+  if (queries.cols != base.cols && !distributions) {
     fail(ErrorCode::malformed_input, "'{}' has {} columns, '{}' has {}: queries and base must have the same number",
          inputs.query_file().path(), queries.cols, inputs.base.path(), base.cols);
   }
-  if (base.cols == 0) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", inputs.base.path());
+  if (base.cols == 0 && !distributions) fail(ErrorCode::malformed_input, "'{}': 0 columns, wanted at least 1", inputs.base.path());
   const Index last_id = base.first_id + base.rows - 1;
   if (request.write.ids_int32 && last_id > std::numeric_limits<std::int32_t>::max()) {
     fail(ErrorCode::invalid_argument, "--ids int32: '{}' has ids up to {}, past int32; use int64", inputs.base.path(),

@@ -28,6 +28,7 @@ struct TopkArgs {
   CellArgs cell;
   std::string images = "nearest";
   std::string shifts;
+  DistributionArgs distribution;
   std::string self;
   std::string nan = "error";
   std::string distances = "float32";

@@ -79,7 +79,8 @@ struct GraphComponents {
 TESSERA_API GraphComponents connected_components(const CsrGraph& graph);
 
 /// Rows whose elements all equal those of an earlier row (-0 equals 0; rows with NaN equal none). Compared, not hashed alone.
-TESSERA_API Index count_duplicate_rows(const RowSet& rows);
+/// distributions  rows are those of the metric wasserstein: equal ones have the same samples and weights, in any order.
+TESSERA_API Index count_duplicate_rows(const RowSet& rows, bool distributions = false);
 
 /// How a graph is laid out in a file.
 enum class GraphFormat : std::uint8_t {

@@ -20,6 +20,15 @@ namespace tessera {
 /// What rows are read for. A container may hold both under well-known names (HDF5 of ann-benchmarks: train and test).
 enum class RowRole : std::uint8_t { base, queries };
 
+/// How to read a file of distributions: rows of the metric wasserstein.
+struct DistributionOptions {
+  bool wanted = false;      ///< also ragged rows (npz and h5: values, offsets, weights, shape; npz: arr_0, arr_1, ...) and npy grids [rows, cols, s]
+  bool histogram = false;   ///< rows are counts on a common support
+  std::string support{};    ///< a file with its points; "": 0, 1, 2, ...
+  Index grid_rows = 0;      ///< > 0: the rows are the cells of a grid
+  Index grid_cols = 0;
+};
+
 /// How to read a file of rows.
 struct ReadOptions {
   std::string format{};     ///< "" : by the suffix; else "npy", "h5", "fbin", "fvecs", "idx", ...
@@ -28,6 +37,7 @@ struct ReadOptions {
   RowRole role = RowRole::base;  ///< which array is meant when several are there and none is named
   bool batched = false;     ///< npy, npz: arrays [B, n, d] too, as B * n rows; RowFile::batches() says B
   Index frame = 0;          ///< which, from 0, of a file of atoms that holds several (xyz, gro, pdb)
+  DistributionOptions distributions{};
 };
 
 /// An opened file of rows: memory-mapped where the layout allows, else read. Owns what rows() views.

@@ -22,6 +22,7 @@ enum class Metric : std::uint8_t {
 struct MetricSpec {
   Metric metric = Metric::l2;
   std::optional<Cell> cell{};  ///< periodic, and only there: the cell that repeats
+  double p = 1;  ///< wasserstein: the order, any p >= 1 or infinity
 };
 
 TESSERA_API std::string_view name_of(Metric metric) noexcept;

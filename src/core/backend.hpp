@@ -51,7 +51,7 @@ class TopkWorker {
   /// lead: this worker also answers for rows outside the tiles (zero rows, queries answered without a search).
   virtual void begin(Range rows, const Candidate* carry, bool lead) = 0;
   /// Of a pruned segment (BasePlan::pruned): the tiles that may hold neighbours of the rows begun, near ones first.
-  virtual TileWalk& near_to_far() = 0;
+  virtual TileWalk* near_to_far() { return nullptr; }
   virtual void screen(const Tile& tile) = 0;
   /// Writes the k best of everything seen: out [rows, k], ascending, padded with id -1.
   virtual void finish(Candidate* out) = 0;

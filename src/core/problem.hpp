@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "core/distributions.hpp"
 #include "tessera/options.hpp"
 #include "tessera/rows.hpp"
 
@@ -28,6 +30,7 @@ struct QueryProblem {
   SpecialRows special;
   std::vector<Index> order;  // the query row worked on at each place, so that places near each other are near in space; empty: as they are
   Index row_at(Index place) const noexcept { return order.empty() ? place : order[static_cast<std::size_t>(place)]; }
+  std::shared_ptr<const Distributions> distributions{};  // the queries, sorted; wasserstein only
 };
 
 }  // namespace tessera::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tessera/rows.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "support/fail.hpp"
@@ -51,15 +52,45 @@ RowSet dense(const void* data, DType dtype, Index rows, Index cols) noexcept {
   return {.data = data, .dtype = dtype, .rows = rows, .cols = cols, .row_stride = cols * item, .col_stride = item};
 }
 
+RowSet ragged(const void* values, DType dtype, const Index* offsets, Index rows) noexcept {
+  RowSet set{.data = values, .dtype = dtype, .rows = rows, .col_stride = static_cast<Index>(size_of(dtype)), .offsets = offsets};
+  for (Index i = 0; i < rows; ++i) set.cols = std::max(set.cols, set.length(i));
+  return set;
+}
+
+RowSet weighted(const RowSet& rows, const void* weights, DType dtype) noexcept {
+  const auto item = static_cast<Index>(size_of(dtype));
+  RowSet set = rows;
+  set.weights = {.data = weights, .dtype = dtype, .row_stride = rows.cols * item, .col_stride = item};
+  return set;
+}
+
+RowSet histograms(const double* support, const RowSet& counts) noexcept {
+  RowSet set = counts;
+  set.data = support;
+  set.dtype = DType::f64;
+  set.row_stride = 0;
+  set.col_stride = sizeof(double);
+  set.byte_swapped = false;
+  set.weights = {.data = counts.data, .dtype = counts.dtype, .row_stride = counts.row_stride, .col_stride = counts.col_stride, .byte_swapped = counts.byte_swapped};
+  return set;
+}
+
 RowSet slice(const RowSet& rows, Index first, Index last) {
   if (first < 0 || last < first || last > rows.rows) {
     support::fail(ErrorCode::invalid_argument, "rows {}:{} asked of a set of {} rows: wanted 0 <= first <= last <= {}",
                   first, last, rows.rows, rows.rows);
   }
   RowSet part = rows;
-  part.data = rows.row(first);
   part.rows = last - first;
   part.first_id = rows.first_id + first;
+  if (part.rows != rows.rows) part.grid_rows = part.grid_cols = 0;  // a part of a grid is no grid
+  if (rows.offsets != nullptr) {
+    part.offsets = rows.offsets + first;
+    return part;
+  }
+  part.data = rows.row(first);
+  if (rows.weights.data != nullptr) part.weights.data = static_cast<const std::byte*>(rows.weights.data) + first * rows.weights.row_stride;
   return part;
 }
 

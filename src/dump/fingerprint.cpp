@@ -52,13 +52,17 @@ std::string hash_of(const RowSet& rows) {
   hash.word(static_cast<std::uint64_t>(rows.rows));
   hash.word(static_cast<std::uint64_t>(rows.cols));
   hash.word(rows.byte_swapped ? 1 : 0);
-  const std::size_t item = size_of(rows.dtype);
+  const auto add = [&](const std::byte* p, DType dtype, Index count, Index stride) {
+    const std::size_t item = size_of(dtype);
+    if (stride == static_cast<Index>(item)) return hash.add(p, static_cast<std::size_t>(count) * item);
+    for (Index t = 0; t < count; ++t) hash.add(p + t * stride, item);
+  };
+  const Weights& w = rows.weights;
+  if (w.data != nullptr) hash.word(static_cast<std::uint64_t>(w.dtype) * 2 + (w.byte_swapped ? 1 : 0));
   for (Index i = 0; i < rows.rows; ++i) {
-    if (rows.col_stride == static_cast<Index>(item)) {
-      hash.add(rows.row(i), static_cast<std::size_t>(rows.cols) * item);
-    } else {
-      for (Index t = 0; t < rows.cols; ++t) hash.add(rows.row(i) + t * rows.col_stride, item);
-    }
+    if (rows.offsets != nullptr) hash.word(static_cast<std::uint64_t>(rows.length(i)));
+    add(rows.row(i), rows.dtype, rows.length(i), rows.col_stride);
+    if (w.data != nullptr) add(rows.weights_of(i), w.dtype, rows.length(i), w.col_stride);
   }
   return hash.text();
 }
@@ -81,6 +85,7 @@ std::string fingerprint(const Identity& id, const RowSet& x, const RowSet* y, co
     json["cell"] = cell->rows;
     json["pbc"] = cell->pbc;
   }
+  if (options.metric.metric == Metric::wasserstein) json["p"] = fmt::format("{}", options.metric.p);
   json["dtype"] = std::string(name_of(m.dtype));
   json["exact"] = options.exact;
   json["batches"] = m.batches;

@@ -5,6 +5,7 @@
 
 #include "engine/cpu_topk.hpp"
 #include "engine/cpu_values.hpp"
+#include "engine/wasserstein_topk.hpp"
 #include "prepare/fold.hpp"
 #include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
@@ -67,6 +68,7 @@ class CpuBackend final : public core::Backend {
   }
   std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
                                                      core::Executor& executor) override {
+    if (metrics::traits_of(problem.metric.metric).distributions) return make_wasserstein_base(kernels_, problem);
     return std::make_unique<CpuPreparedBase>(kernels_, problem, plan, executor);
   }
   std::unique_ptr<core::PreparedValues> prepare_values(const core::ValuesProblem& problem) override {

@@ -74,7 +74,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     if (in_.pruned) start_walk();
   }
 
-  core::TileWalk& near_to_far() override { return *this; }
+  core::TileWalk* near_to_far() override { return this; }
 
   void screen(const Tile& tile) override {
     if (in_.narrowing == nullptr) return screen_in_double(tile.cols);

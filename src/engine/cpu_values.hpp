@@ -19,4 +19,7 @@ std::unique_ptr<core::PreparedValues> make_cpu_values(const kernels::CpuKernels&
 /// Metrics that are sums over elements (kernels/): l2, sqeuclidean, inner_product, cosine, l1, linf.
 std::unique_ptr<core::PreparedValues> make_element_values(const kernels::CpuKernels& kernels, const core::ValuesProblem& problem);
 
+/// Distributions: wasserstein.
+std::unique_ptr<core::PreparedValues> make_wasserstein_values(const kernels::CpuKernels& kernels, const core::ValuesProblem& problem);
+
 }  // namespace tessera::engine

@@ -134,7 +134,7 @@ std::unique_ptr<core::PreparedValues> make_element_values(const kernels::CpuKern
 }
 
 std::unique_ptr<core::PreparedValues> make_cpu_values(const kernels::CpuKernels& kernels, const core::ValuesProblem& problem) {
-  return make_element_values(kernels, problem);
+  return metrics::traits_of(problem.metric.metric).distributions ? make_wasserstein_values(kernels, problem) : make_element_values(kernels, problem);
 }
 
 }  // namespace tessera::engine

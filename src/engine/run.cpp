@@ -102,7 +102,7 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
     hand.worker->begin(rows, lead && carry != nullptr ? carry + rows.first * k : nullptr, lead);
     const Range tiles = part_of(column_tiles, split, plan.splits);
     EveryTile every(tiles, base_plan.tile_cols, segment.cols());
-    core::TileWalk& walk = base_plan.pruned ? hand.worker->near_to_far() : every;
+    core::TileWalk& walk = base_plan.pruned ? *hand.worker->near_to_far() : every;
     for (Range cols; walk.next(cols);) {
       hand.worker->screen({rows, cols});
       if (!base_plan.pruned) control.advance(static_cast<double>(rows.size()) * static_cast<double>(cols.size()));

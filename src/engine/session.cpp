@@ -8,9 +8,11 @@
 #include "engine/neighbours_sink.hpp"
 #include "engine/periodic_lists.hpp"
 #include "engine/plan.hpp"
+#include "engine/plan_distributions.hpp"
 #include "engine/registry.hpp"
 #include "engine/run.hpp"
 #include "engine/workers.hpp"
+#include "prepare/distributions.hpp"
 #include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
@@ -63,10 +65,25 @@ Neighbours completed(Neighbours lists, const RowSet& queries, const RowSet& base
 
 core::QueryProblem queries_of(const RowSet& queries, Index k, const KnnOptions& options, core::Executor& executor) {
   core::QueryProblem problem{.queries = queries, .self = options.self, .k = k, .special = {}, .order = {}};
+  if (metrics::traits_of(options.metric.metric).distributions) {
+    problem.distributions = prepare::sort_distributions(select_kernels(), queries, {0, queries.rows}, options.nan, "queries", executor);
+    problem.special.skipped = problem.distributions->skipped;
+    return problem;
+  }
   const prepare::RowReader reader(select_kernels(), queries, metrics::traits_of(options.metric.metric).unit_rows);
   const auto lattice = lattice_of(options, queries);
   problem.special = prepare::find_special_rows(reader, options.nan, "queries", executor, prepare::largest_value(lattice.get()));
   return problem;
+}
+
+BasePlan plan_base_of(const RowSet& base, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes, bool whole) {
+  return traits.distributions ? plan_distributions(base, device, wishes, whole) : plan_base(base.rows, base.cols, traits, device, wishes, whole);
+}
+
+core::QueryPlan plan_queries_of(const RowSet& queries, const RowSet& base, Index list_k, const metrics::MetricTraits& traits, const BasePlan& plan,
+                                const core::DeviceInfo& device, const Wishes& wishes) {
+  return traits.distributions ? plan_distribution_queries(queries, base, plan, device, wishes)
+                              : plan_queries(queries.rows, base.rows, base.cols, list_k, plan, device, wishes);
 }
 
 Range segment_rows(const BasePlan& plan, Index n, Index segment) noexcept {
@@ -175,8 +192,8 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto backend = make_backend(options.backend, executor->threads());
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base);
-  const BasePlan base_plan = plan_base(base.rows, base.cols, traits, backend->device(), wishes, false);
-  const core::QueryPlan query_plan = plan_queries(queries.rows, base.rows, base.cols, list_k, base_plan, backend->device(), wishes);
+  const BasePlan base_plan = plan_base_of(base, traits, backend->device(), wishes, false);
+  const core::QueryPlan query_plan = plan_queries_of(queries, base, list_k, traits, base_plan, backend->device(), wishes);
 
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(queries.rows + 2 * base.rows));
@@ -209,7 +226,7 @@ WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base
   const Stopwatch watch;
   executor_ = make_executor(options.threads);
   backend_ = make_backend(options.backend, executor_->threads());
-  plan_ = plan_base(base.rows, base.cols, metrics::traits_of(options.metric.metric), backend_->device(), wishes_of(options), true);
+  plan_ = plan_base_of(base, metrics::traits_of(options.metric.metric), backend_->device(), wishes_of(options), true);
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(2 * base.rows));
   ControlledExecutor looker(*executor_, control, static_cast<double>(base.rows));
@@ -229,7 +246,7 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   check_result_size(queries.rows, k, wishes);
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base_);
-  const core::QueryPlan plan = plan_queries(queries.rows, base_.rows, base_.cols, list_k, plan_, backend_->device(), wishes);
+  const core::QueryPlan plan = plan_queries_of(queries, base_, list_k, traits, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
   Search search(*backend_, *prepared_, base_, traits, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, wishes.memory, *executor_, control);

@@ -20,6 +20,7 @@ struct Format {
   Decoded (*read)(const Input& input) = nullptr;
   bool (*sniff)(Bytes bytes) noexcept = nullptr;  // null: the content does not tell
   bool container = false;                         // takes FILE:NAME
+  Decoded (*read_distributions)(const Input& input) = nullptr;  // ragged rows and grids; null: read does
 };
 
 std::span<const Format> npy_formats() noexcept;          // npy.cpp

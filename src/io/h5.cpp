@@ -12,6 +12,7 @@
 #if TESSERA_HAVE_HDF5
 
 #include "io/h5_dataset.hpp"
+#include "io/ragged.hpp"
 
 namespace tessera::io {
 
@@ -142,6 +143,22 @@ Decoded read_h5(const Input& input) {
   return view_rows(inner, layout);
 }
 
+Decoded read_h5_distributions(const Input& input) {
+  std::vector<ArrayEntry> entries;
+  if (input.member.empty()) {
+    const H5Session session;
+    entries = list_h5_datasets(open_h5_image(input.bytes, input.name));
+  }
+  if (!holds_ragged(entries)) return read_h5(input);
+  return read_ragged(input, entries, [&](const std::string& name) {
+    Input part = input;
+    part.member = name;
+    part.first_row = 0;
+    part.last_row = -1;
+    return read_h5(part);
+  });
+}
+
 }  // namespace
 
 }  // namespace tessera::io
@@ -156,6 +173,7 @@ Decoded read_h5(const Input& input) {
   support::fail(ErrorCode::unsupported,
                 "'{}': this build has no libhdf5, so .h5 files are not read; save the array as .npy", input.name);
 }
+Decoded read_h5_distributions(const Input& input) { return read_h5(input); }
 
 }  // namespace
 
@@ -178,7 +196,7 @@ bool sniff_h5(Bytes bytes) noexcept {
 }
 
 constexpr Format kFormats[] = {
-    {.name = "h5", .suffixes = {".h5", ".hdf5"}, .read = read_h5, .sniff = sniff_h5, .container = true},
+    {.name = "h5", .suffixes = {".h5", ".hdf5"}, .read = read_h5, .sniff = sniff_h5, .container = true, .read_distributions = read_h5_distributions},
 };
 
 }  // namespace

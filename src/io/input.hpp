@@ -33,6 +33,7 @@ struct Decoded {
   std::shared_ptr<const void> owner;
   Index batches = 0;  // B of an array [B, n, d]
   std::optional<Cell> cell{};  // files of atoms
+  bool views_input = false;  // rows view Input::bytes although there is an owner
 };
 
 }  // namespace tessera::io

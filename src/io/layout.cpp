@@ -84,12 +84,9 @@ RowRange range_of(const Input& input, Index rows) {
   return {input.first_row, last};
 }
 
-RowSet take_range(const Input& input, RowSet all) {
+RowSet take_range(const Input& input, const RowSet& all) {
   const RowRange range = range_of(input, all.rows);
-  all.data = all.row(range.first);
-  all.rows = range.last - range.first;
-  all.first_id = range.first;
-  return all;
+  return slice(all, range.first, range.last);
 }
 
 Decoded view_rows(const Input& input, const Layout& layout) {

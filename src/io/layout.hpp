@@ -35,6 +35,6 @@ struct RowRange {
 RowRange range_of(const Input& input, Index rows);
 
 /// The rows asked for out of all rows of a file, with first_id set.
-RowSet take_range(const Input& input, RowSet all);
+RowSet take_range(const Input& input, const RowSet& all);
 
 }  // namespace tessera::io

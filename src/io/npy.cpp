@@ -22,10 +22,7 @@ Decoded read_batches(const Input& input, const NpyHeader& header, const NpyType&
   return decoded;
 }
 
-}  // namespace
-
-Decoded read_npy(const Input& input) {
-  const NpyHeader header = parse_npy_header(input.bytes, input.name);
+Decoded view_npy(const Input& input, const NpyHeader& header) {
   const NpyType type = npy_type(header.descr, input.name);
   if (input.batched && header.shape.size() == 3 && !header.fortran_order) return read_batches(input, header, type);
   if (header.shape.empty() || header.shape.size() > 2) {
@@ -42,10 +39,32 @@ Decoded read_npy(const Input& input) {
                            .by_columns = header.fortran_order && !flat});
 }
 
+}  // namespace
+
+Decoded read_npy(const Input& input) { return view_npy(input, parse_npy_header(input.bytes, input.name)); }
+
+Decoded read_npy_distributions(const Input& input) {
+  NpyHeader header = parse_npy_header(input.bytes, input.name);
+  if (header.shape.size() != 3) return view_npy(input, header);
+  const std::vector<std::uint64_t> shape = header.shape;
+  std::uint64_t cells = 0;
+  if (header.fortran_order || __builtin_mul_overflow(shape[0], shape[1], &cells)) {
+    support::fail(ErrorCode::unsupported, "'{}': a grid {} in {}; wanted C order: save numpy.ascontiguousarray(x)", input.name, shape_text(shape),
+                  header.fortran_order ? "Fortran order" : "more cells than 64 bits count");
+  }
+  header.shape = {cells, shape[2]};
+  Decoded decoded = view_npy(input, header);
+  if (decoded.rows.rows == decoded.file_rows) {
+    decoded.rows.grid_rows = static_cast<Index>(shape[0]);
+    decoded.rows.grid_cols = static_cast<Index>(shape[1]);
+  }
+  return decoded;
+}
+
 namespace {
 
 constexpr Format kFormats[] = {
-    {.name = "npy", .suffixes = {".npy"}, .read = read_npy, .sniff = has_npy_magic},
+    {.name = "npy", .suffixes = {".npy"}, .read = read_npy, .sniff = has_npy_magic, .read_distributions = read_npy_distributions},
 };
 
 }  // namespace

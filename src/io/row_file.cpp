@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Here: from a path to rows: the mapping, gzip, the choice of a reader. Not here: any format.
 #include <new>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include <sys/stat.h>
 
+#include "io/element.hpp"
 #include "io/format.hpp"
 #include "io/gunzip.hpp"
 #include "io/mapped_file.hpp"
@@ -20,6 +22,7 @@ struct RowFile::Impl {
   io::MappedFile mapping;
   io::Unpacked unpacked;  // the content of a .gz file
   io::Decoded decoded;
+  std::vector<double> support;  // of histograms
 };
 
 namespace io {
@@ -92,6 +95,34 @@ void unpack(RowFile::Impl& impl, Bytes& bytes, const std::string& name, const Re
   }
 }
 
+/// The points that counts stand for: those of a file, or 0, 1, 2, ...
+std::vector<double> read_support(const std::string& path, const RowSet& counts, const std::string& counts_path) {
+  if (counts.offsets != nullptr) {
+    fail(ErrorCode::malformed_input, "'{}': ragged rows are no histograms on a common support; wanted counts [m, s]", counts_path);
+  }
+  std::vector<double> points(static_cast<std::size_t>(counts.cols));
+  if (path.empty()) {
+    std::iota(points.begin(), points.end(), 0.0);
+    return points;
+  }
+  const RowFile file = RowFile::open(path);
+  const RowSet& rows = file.rows();
+  if (rows.rows * rows.cols != counts.cols || (rows.rows != 1 && rows.cols != 1)) {
+    fail(ErrorCode::malformed_input, "'{}': [{}, {}] support points, but the histograms of '{}' have {} bins; wanted one each", path, rows.rows, rows.cols,
+         counts_path, counts.cols);
+  }
+  with_type(rows.dtype, [&](auto type) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto at = static_cast<Index>(i);
+      const std::byte* p = rows.rows == 1 ? rows.row(0) + at * rows.col_stride : rows.row(at);
+      if (narrow_to(widen(load_element<decltype(type)>(p, rows.byte_swapped)), points[i]) != Fit::exact) {
+        fail(ErrorCode::malformed_input, "'{}': support point {} is not a float64", path, i);
+      }
+    }
+  });
+  return points;
+}
+
 void decode(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOptions& options) {
   if (bytes.empty()) {
     fail(ErrorCode::malformed_input, "'{}' is empty (0 bytes); wanted rows of numbers; fetch or write it again",
@@ -104,7 +135,8 @@ void decode(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOpti
          place.member, format.name, place.member);
   }
   impl.format = format.name;
-  impl.decoded = format.read({.bytes = bytes,
+  const bool as_distributions = options.distributions.wanted && format.read_distributions != nullptr;
+  impl.decoded = (as_distributions ? format.read_distributions : format.read)({.bytes = bytes,
                               .name = place.file,
                               .member = place.member,
                               .format = format.name,
@@ -113,15 +145,32 @@ void decode(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOpti
                               .role = options.role,
                               .batched = options.batched,
                               .frame = options.frame});
-  if (impl.decoded.owner == nullptr) return;
+  if (impl.decoded.owner == nullptr || impl.decoded.views_input) return;
   impl.unpacked = {};  // the rows are elsewhere: let go of what they came from
   impl.mapping = {};
+}
+
+/// Makes histograms of counts, and a grid of rows.
+void shape_distributions(RowFile::Impl& impl, const DistributionOptions& options) {
+  RowSet& rows = impl.decoded.rows;
+  if (options.histogram) {
+    impl.support = read_support(options.support, rows, impl.path);
+    rows = histograms(impl.support.data(), rows);
+  }
+  if (options.grid_rows <= 0) return;
+  if (rows.rows % options.grid_cols != 0 || rows.rows / options.grid_cols != options.grid_rows) {
+    fail(ErrorCode::malformed_input, "'{}': a grid of {} x {} was asked for, but there are {} distributions", impl.path, options.grid_rows,
+         options.grid_cols, rows.rows);
+  }
+  rows.grid_rows = options.grid_rows;
+  rows.grid_cols = options.grid_cols;
 }
 
 /// decode(), with memory failures told as Errors: sizes come from files.
 void decode_checked(RowFile::Impl& impl, Bytes bytes, const Place& place, const ReadOptions& options) {
   try {
     decode(impl, bytes, place, options);
+    if (options.distributions.wanted) shape_distributions(impl, options.distributions);
   } catch (const std::bad_alloc&) {
     fail(ErrorCode::out_of_memory, "'{}': not enough memory to decode it; use an uncompressed .npy, which is mapped",
          place.file);

@@ -49,6 +49,7 @@ struct MetricTraits {
   BoundForm dot;                 // form of the dot fp32 screen, when it has one
   bool has_dot;
   ValueTraits value = {};        // what a dump writes
+  bool distributions = false;    // rows are distributions: sorted, ragged, weighted; their kernels are kernels::QuantileKernels
 };
 
 /// The traits of a metric; one file a metric defines them.

@@ -158,7 +158,8 @@ class DumpTest(unittest.TestCase):
         out = self.folder / "d.npy"
         command = [BIN, "dump", "-b", self.folder / "x.npy", "--exact", "--tile", "10", "-o", out]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.15)
+        while process.poll() is None and not out.exists():  # a fixed time may end before the command has begun
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, message = process.communicate()
         if process.returncode == 0:

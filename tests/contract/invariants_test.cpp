@@ -225,6 +225,8 @@ TEST_P(Invariant, SkippedRowsLeaveTheOthersAsTheyWere) {
 
 INSTANTIATE_TEST_SUITE_P(Metrics, Invariant, ::testing::ValuesIn(vector_metrics()), [](const auto& p) { return std::string(name_of(p.param)); });
 
+INSTANTIATE_TEST_SUITE_P(Distributions, Invariant, ::testing::Values(Metric::wasserstein), [](const auto& p) { return std::string(name_of(p.param)); });
+
 TEST(Cancellation, EndsACallWithItsOwnError) {
   const Sets sets(Kind::normal, 500, 50, 16);
   std::stop_source stop;

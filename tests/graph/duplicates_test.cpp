@@ -29,5 +29,17 @@ TEST(DuplicateRows, AreFoundInEveryTypeOrderAndStride) {
   EXPECT_EQ(count_duplicate_rows(dense(same.data(), 0, 2)), 0);
 }
 
+TEST(DuplicateRows, OfDistributionsHoldTheSameSamplesInAnyOrder) {
+  const std::int64_t values[] = {3, 1, (1LL << 60) + 1, 1, 3, 1, 3, (1LL << 60), 1, (1LL << 60) + 1, 3, 1, -3, 1};
+  const Index offsets[] = {0, 3, 5, 8, 11, 12, 14};
+  const RowSet rows = ragged(values, DType::i64, offsets, 6);  // row 2 differs from 0 in the last bit alone, row 3 in its order alone
+  EXPECT_EQ(count_duplicate_rows(rows, true), 1);
+  const double weights[] = {1, 2, 3, 1, 2, 2, 1, 3, 2, 3, 1, 1, 0, 1};  // rows 3 and 5: the same as 0 and 4, with weights
+  EXPECT_EQ(count_duplicate_rows(weighted(rows, weights, DType::f64), true), 2);
+  const double other[] = {1, 2, 3, 1, 2, 2, 1, 3, 3, 2, 1, 1, 0, 1};
+  EXPECT_EQ(count_duplicate_rows(weighted(rows, other, DType::f64), true), 1);
+  EXPECT_EQ(count_duplicate_rows(slice(rows, 3, 6), true), 0);
+}
+
 }  // namespace
 }  // namespace tessera::testing

@@ -161,6 +161,54 @@ enum class ValueForm : std::uint8_t {
 /// Rounds n floats to IEEE half, ties to even.
 using HalveKernel = void (*)(const float* values, Index n, std::uint16_t* out) noexcept;
 
+/// What a difference of quantiles adds to its lane of lanes16.
+enum class QuantileTerm : std::uint8_t {
+  absolute,  // fma(w, |x|, lane)
+  square,    // fma(w, |x|^2, lane)
+  power,     // fma(w, (|x| / divisor)^p, lane)
+  maximum    // max(lane, |x|) where w > narrowest
+};
+
+struct QuantileNorm {
+  QuantileTerm term = QuantileTerm::absolute;
+  double p = 1;
+  double divisor = 1;
+  double narrowest = 0;
+};
+
+/// Segments of the quantile axis, one after the other: widths and differences [count], count a multiple of 16, segment t in lane
+/// t mod 16. lanes [16] goes from call to call.
+using SegmentKernel = void (*)(const double* widths, const double* differences, Index count, const QuantileNorm& norm, double* lanes) noexcept;
+
+/// How the quantile axis is cut into segments: docs/numerics.md, section 19.
+enum class QuantileCut : std::uint8_t { equal, scheduled, merged };
+
+/// Two sorted distributions. Behind the last value stand 16 more copies of it, behind the last end 16 ends that are not smaller.
+struct QuantileCall {
+  const void* x = nullptr;           // [n] float or double
+  const void* y = nullptr;           // [m]
+  const double* ends_x = nullptr;    // [n]; merged only
+  const double* ends_y = nullptr;    // [m]
+  double unit_x = 1;                 // ends are multiplied by it
+  double unit_y = 1;
+  Index n = 0;
+  Index m = 0;
+};
+
+/// Steps first..last of one pair: samples of both (equal), samples of y (scheduled, n < m), or segments (merged, n + m - 1 of them);
+/// first a multiple of 16. lanes [16] goes from call to call.
+using QuantileKernel = void (*)(const QuantileCall& call, Index first, Index last, const QuantileNorm& norm, double* lanes) noexcept;
+
+/// Ends a sum: lanes16's reduction, or the largest lane.
+using LanesKernel = double (*)(const double* lanes) noexcept;
+
+struct QuantileKernels {
+  QuantileKernel (*pair)(QuantileCut cut, QuantileTerm term, bool wide_x, bool wide_y) noexcept;  // wide: double, else float
+  SegmentKernel (*segments)(QuantileTerm term) noexcept;
+  LanesKernel sum;
+  LanesKernel largest;
+};
+
 /// Everything the engine needs of one instruction set.
 struct CpuKernels {
   const char* isa;
@@ -179,6 +227,7 @@ struct CpuKernels {
   InterleaveKernel interleave;
   ValueKernel (*values)(metrics::Element element, ValueForm form, Index rows) noexcept;  // rows: 1 or panel_rows
   HalveKernel halve;
+  QuantileKernels quantiles;
 };
 
 namespace scalar {

@@ -2,6 +2,8 @@
 // AVX2 + FMA: 16 registers of 8 floats or 4 doubles.
 #pragma once
 
+#include "tessera/rows.hpp"
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -71,6 +73,16 @@ struct F64x16 {
   static F64x16 map(Op op) noexcept { return {{op(0), op(1), op(2), op(3)}}; }
 
   static F64x16 load(const double* p) noexcept { return map([=](int i) { return _mm256_loadu_pd(p + 4 * i); }); }
+  static F64x16 load(const float* p) noexcept { return map([=](int i) { return quarter(p + 4 * i); }); }
+  static __m256d quarter(const double* p) noexcept { return _mm256_loadu_pd(p); }
+  static __m256d quarter(const float* p) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+  /// Eight values in both halves.
+  template <class T>
+  static F64x16 twice(const T* p) noexcept {
+    const __m256d a = quarter(p);
+    const __m256d b = quarter(p + 4);
+    return {{a, b, a, b}};
+  }
   static F64x16 broadcast(double x) noexcept { return map([=](int) { return _mm256_set1_pd(x); }); }
   static F64x16 zero() noexcept { return broadcast(0.0); }
   static F64x16 add(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return _mm256_add_pd(a.q[i], b.q[i]); }); }
@@ -79,6 +91,10 @@ struct F64x16 {
   static F64x16 div(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return _mm256_div_pd(a.q[i], b.q[i]); }); }
   static F64x16 abs(const F64x16& a) noexcept { return map([&](int i) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a.q[i]); }); }
   static F64x16 max(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return _mm256_max_pd(a.q[i], b.q[i]); }); }
+  /// x where a > b, else +0.
+  static F64x16 where_greater(const F64x16& a, const F64x16& b, const F64x16& x) noexcept {
+    return map([&](int i) { return _mm256_and_pd(_mm256_cmp_pd(a.q[i], b.q[i], _CMP_GT_OQ), x.q[i]); });
+  }
   static F64x16 fmadd(const F64x16& a, const F64x16& b, const F64x16& c) noexcept {
     return map([&](int i) { return _mm256_fmadd_pd(a.q[i], b.q[i], c.q[i]); });
   }
@@ -93,6 +109,60 @@ struct F64x16 {
       return _mm256_cvtps_pd(f);
     });
   }
+};
+
+/// Eight samples j of y on their way along n < m samples of x: i = floor(jn/m), and the widths of the two segments of each.
+class QuantileSteps {
+ public:
+  QuantileSteps(Index n, Index m, Index j) noexcept
+      : n_(_mm256_set1_pd(static_cast<double>(n))), m_(_mm256_set1_pd(static_cast<double>(m))),
+        rest_step_(_mm256_set1_pd(static_cast<double>(8 * n % m))), place_step_(_mm256_set1_epi64x(8 * n / m)) {
+    double rest[8];
+    Index place[8];
+    for (Index k = 0; k < 8; ++k) {
+      rest[k] = static_cast<double>((j + k) * n % m);
+      place[k] = (j + k) * n / m;
+    }
+    for (int g = 0; g < 2; ++g) {
+      rest_[g] = _mm256_loadu_pd(rest + 4 * g);
+      place_[g] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(place + 4 * g));
+    }
+  }
+
+  void next() noexcept {
+    for (int g = 0; g < 2; ++g) {
+      rest_[g] = _mm256_add_pd(rest_[g], rest_step_);
+      const __m256d past = _mm256_cmp_pd(rest_[g], m_, _CMP_GE_OQ);  // all ones: -1 as an integer
+      rest_[g] = _mm256_sub_pd(rest_[g], _mm256_and_pd(past, m_));
+      place_[g] = _mm256_sub_epi64(_mm256_add_epi64(place_[g], place_step_), _mm256_castpd_si256(past));
+    }
+  }
+
+  F64x16 widths() const noexcept {
+    const __m256d a = _mm256_min_pd(_mm256_sub_pd(m_, rest_[0]), n_);
+    const __m256d b = _mm256_min_pd(_mm256_sub_pd(m_, rest_[1]), n_);
+    return {{a, b, _mm256_sub_pd(n_, a), _mm256_sub_pd(n_, b)}};
+  }
+
+  /// x_i in the lower half, x_{i+1} in the upper: i rises by 0 or 1 from lane to lane, so four in a row hold those of four.
+  template <class T>
+  F64x16 values(const T* x) const noexcept {
+    F64x16 out;
+    for (int g = 0; g < 2; ++g) {
+      const Index base = _mm256_extract_epi64(place_[g], 0);
+      // Doubles are moved as pairs of floats: 2d and 2d + 1.
+      const __m256i twice = _mm256_slli_epi64(_mm256_sub_epi64(place_[g], _mm256_set1_epi64x(base)), 1);
+      const __m256i at = _mm256_or_si256(twice, _mm256_slli_epi64(_mm256_add_epi64(twice, _mm256_set1_epi64x(1)), 32));
+      auto moved = [&](const T* p) { return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(F64x16::quarter(p)), at)); };
+      out.q[g] = moved(x + base);
+      out.q[g + 2] = moved(x + base + 1);
+    }
+    return out;
+  }
+
+ private:
+  __m256d n_, m_, rest_step_, rest_[2];
+  __m256i place_step_, place_[2];
 };
 
 }  // namespace tessera::kernels::avx2

@@ -2,6 +2,8 @@
 // AVX-512 (F, BW, DQ, VL): 32 registers of 16 floats or 8 doubles.
 #pragma once
 
+#include "tessera/rows.hpp"
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -69,6 +71,15 @@ struct F64x16 {
   __m512d lo, hi;
 
   static F64x16 load(const double* p) noexcept { return {_mm512_loadu_pd(p), _mm512_loadu_pd(p + 8)}; }
+  static F64x16 load(const float* p) noexcept { return {half(p), half(p + 8)}; }
+  static __m512d half(const double* p) noexcept { return _mm512_loadu_pd(p); }
+  static __m512d half(const float* p) noexcept { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  /// Eight values in both halves.
+  template <class T>
+  static F64x16 twice(const T* p) noexcept {
+    const __m512d eight = half(p);
+    return {eight, eight};
+  }
   static F64x16 broadcast(double x) noexcept { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
   static F64x16 zero() noexcept { return broadcast(0.0); }
   static F64x16 add(F64x16 a, F64x16 b) noexcept { return {_mm512_add_pd(a.lo, b.lo), _mm512_add_pd(a.hi, b.hi)}; }
@@ -77,6 +88,11 @@ struct F64x16 {
   static F64x16 div(F64x16 a, F64x16 b) noexcept { return {_mm512_div_pd(a.lo, b.lo), _mm512_div_pd(a.hi, b.hi)}; }
   static F64x16 abs(F64x16 a) noexcept { return {_mm512_abs_pd(a.lo), _mm512_abs_pd(a.hi)}; }
   static F64x16 max(F64x16 a, F64x16 b) noexcept { return {_mm512_max_pd(a.lo, b.lo), _mm512_max_pd(a.hi, b.hi)}; }
+  /// x where a > b, else +0.
+  static F64x16 where_greater(F64x16 a, F64x16 b, F64x16 x) noexcept {
+    return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a.lo, b.lo, _CMP_GT_OQ), x.lo),
+            _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a.hi, b.hi, _CMP_GT_OQ), x.hi)};
+  }
   static F64x16 fmadd(F64x16 a, F64x16 b, F64x16 c) noexcept {
     return {_mm512_fmadd_pd(a.lo, b.lo, c.lo), _mm512_fmadd_pd(a.hi, b.hi, c.hi)};
   }
@@ -92,6 +108,48 @@ struct F64x16 {
     _mm256_storeu_ps(p + 8, b);
     return {_mm512_cvtps_pd(a), _mm512_cvtps_pd(b)};
   }
+};
+
+/// Eight samples j of y on their way along n < m samples of x: i = floor(jn/m), and the widths of the two segments of each.
+class QuantileSteps {
+ public:
+  QuantileSteps(Index n, Index m, Index j) noexcept
+      : n_(_mm512_set1_pd(static_cast<double>(n))), m_(_mm512_set1_pd(static_cast<double>(m))),
+        rest_step_(_mm512_set1_pd(static_cast<double>(8 * n % m))), place_step_(_mm512_set1_epi64(8 * n / m)) {
+    double rest[8];
+    Index place[8];
+    for (Index k = 0; k < 8; ++k) {
+      rest[k] = static_cast<double>((j + k) * n % m);
+      place[k] = (j + k) * n / m;
+    }
+    rest_ = _mm512_loadu_pd(rest);
+    place_ = _mm512_loadu_si512(place);
+  }
+
+  void next() noexcept {
+    rest_ = _mm512_add_pd(rest_, rest_step_);
+    const __mmask8 past = _mm512_cmp_pd_mask(rest_, m_, _CMP_GE_OQ);
+    rest_ = _mm512_mask_sub_pd(rest_, past, rest_, m_);
+    place_ = _mm512_add_epi64(place_, place_step_);
+    place_ = _mm512_mask_add_epi64(place_, past, place_, _mm512_set1_epi64(1));
+  }
+
+  F64x16 widths() const noexcept {
+    const __m512d first = _mm512_min_pd(_mm512_sub_pd(m_, rest_), n_);
+    return {first, _mm512_sub_pd(n_, first)};
+  }
+
+  /// x_i in the lower half, x_{i+1} in the upper: i rises by 0 or 1 from lane to lane, so eight in a row hold them all.
+  template <class T>
+  F64x16 values(const T* x) const noexcept {
+    const Index base = _mm_cvtsi128_si64(_mm512_castsi512_si128(place_));
+    const __m512i at = _mm512_sub_epi64(place_, _mm512_set1_epi64(base));
+    return {_mm512_permutexvar_pd(at, F64x16::half(x + base)), _mm512_permutexvar_pd(at, F64x16::half(x + base + 1))};
+  }
+
+ private:
+  __m512d n_, m_, rest_step_, rest_;
+  __m512i place_step_, place_;
 };
 
 }  // namespace tessera::kernels::avx512

@@ -4,6 +4,8 @@
 // where it must be.
 #pragma once
 
+#include "tessera/rows.hpp"
+
 #include <cmath>
 #include <cstdint>
 
@@ -108,6 +110,12 @@ struct F64x16 {
   }
 
   static F64x16 load(const double* p) noexcept { return map([=](int i) { return p[i]; }); }
+  static F64x16 load(const float* p) noexcept { return map([=](int i) { return static_cast<double>(p[i]); }); }
+  /// Eight values in both halves.
+  template <class T>
+  static F64x16 twice(const T* p) noexcept {
+    return map([=](int i) { return static_cast<double>(p[i % 8]); });
+  }
   static F64x16 broadcast(double x) noexcept { return map([=](int) { return x; }); }
   static F64x16 zero() noexcept { return broadcast(0.0); }
   static F64x16 add(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return a.v[i] + b.v[i]; }); }
@@ -116,6 +124,10 @@ struct F64x16 {
   static F64x16 div(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return a.v[i] / b.v[i]; }); }
   static F64x16 abs(const F64x16& a) noexcept { return map([&](int i) { return __builtin_fabs(a.v[i]); }); }
   static F64x16 max(const F64x16& a, const F64x16& b) noexcept { return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; }); }
+  /// x where a > b, else +0.
+  static F64x16 where_greater(const F64x16& a, const F64x16& b, const F64x16& x) noexcept {
+    return map([&](int i) { return a.v[i] > b.v[i] ? x.v[i] : 0.0; });
+  }
   static F64x16 fmadd(const F64x16& a, const F64x16& b, const F64x16& c) noexcept {
     return map([&](int i) { return __builtin_fma(a.v[i], b.v[i], c.v[i]); });
   }
@@ -129,6 +141,44 @@ struct F64x16 {
       return static_cast<double>(p[i]);
     });
   }
+};
+
+/// Eight samples j of y on their way along n < m samples of x: i = floor(jn/m), and the widths of the two segments of each.
+class QuantileSteps {
+ public:
+  QuantileSteps(Index n, Index m, Index j) noexcept : n_(n), m_(m) {
+    for (Index k = 0; k < 8; ++k) {
+      rest_[k] = (j + k) * n % m;
+      place_[k] = (j + k) * n / m;
+    }
+  }
+
+  void next() noexcept {
+    for (int k = 0; k < 8; ++k) {
+      rest_[k] += 8 * n_ % m_;
+      const Index past = rest_[k] >= m_ ? 1 : 0;
+      rest_[k] -= past * m_;
+      place_[k] += 8 * n_ / m_ + past;
+    }
+  }
+
+  F64x16 widths() const noexcept {
+    return F64x16::map([&](int k) {
+      const Index rest = m_ - rest_[k % 8];
+      const Index first = rest < n_ ? rest : n_;
+      return static_cast<double>(k < 8 ? first : n_ - first);
+    });
+  }
+
+  /// x_i in the lower half, x_{i+1} in the upper.
+  template <class T>
+  F64x16 values(const T* x) const noexcept {
+    return F64x16::map([&](int k) { return static_cast<double>(x[place_[k % 8] + k / 8]); });
+  }
+
+ private:
+  Index n_, m_;
+  Index rest_[8], place_[8];
 };
 
 }  // namespace
