@@ -14,7 +14,7 @@ namespace tessera::cli {
 namespace {
 
 // Screens and backends of the command line that no build has yet; asking for one is no typing error.
-constexpr std::array<std::string_view, 3> kScreensToCome = {"int8", "bf16", "blas"};
+constexpr std::array<std::string_view, 2> kScreensToCome = {"bf16", "blas"};
 constexpr std::int64_t kMostThreads = 65'536;  // chosen: far past any machine, so that a slip is caught here
 
 Screen parse_screen_flag(std::string_view text) {
@@ -22,7 +22,7 @@ Screen parse_screen_flag(std::string_view text) {
   if (std::find(kScreensToCome.begin(), kScreensToCome.end(), text) != kScreensToCome.end()) {
     fail(ErrorCode::unsupported, "--screen {}: unsupported in this build; auto picks the fastest it has", text);
   }
-  fail(ErrorCode::invalid_argument, "--screen {}: wanted one of auto, fp32, fp32-dot, fp32-direct, double", text);
+  fail(ErrorCode::invalid_argument, "--screen {}: wanted one of auto, int8, fp32, fp32-dot, fp32-direct, double", text);
 }
 
 BackendKind parse_backend_flag(std::string_view text) {
@@ -68,7 +68,7 @@ void add_speed_options(Flags& flags, SpeedArgs& args) {
               "Budget for buffers, e.g. 8G or 512M (default: half of what is free)");
   flags.value("--backend NAME", args.backend, kGroupSpeed, "auto | cpu | cuda");
   flags.value("--screen NAME", args.screen, kGroupSpeed,
-              "How pairs are dismissed before double precision: auto | fp32 | fp32-dot | fp32-direct | double");
+              "How pairs are dismissed before double precision: auto | int8 | fp32 | fp32-dot | fp32-direct | double");
   flags.value("--tile N", args.tile, kGroupSpeed, "Base rows per tile (default: from the cache sizes)");
   flags.value("--prune NAME", args.prune, kGroupSpeed,
               "Reorder the base into compact tiles and never visit far ones: auto (low dimensions) | on | off");

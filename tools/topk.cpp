@@ -58,6 +58,7 @@ void add_search_options(Flags& flags, TopkArgs& args) {
   flags.value("--self MODE", args.self, kGroupSearch,
               "Without --queries, what a row does with itself, by id: "
               "exclude (default) it | list it first | natural: like any other");
+  add_filter_options(flags, args.filter);
   flags.value("--nan POLICY", args.nan, kGroupSearch,
               "Rows with NaN or inf: error (default) | skip: never return such base rows, pad such queries");
 }
@@ -108,8 +109,8 @@ void check_output(const TopkArgs& args, const WriteOptions& write) {
     fail(ErrorCode::invalid_argument, "--json and -o - both want standard output: give -o a file");
   }
   if (args.out.empty() || args.out == "-") return;
-  for (const std::string& input : {args.base, args.queries}) {
-    if (same_file(args.out, input)) {
+  for (const std::string& input : {args.base, args.queries, args.filter.allow, args.filter.deny}) {
+    if (!input.empty() && same_file(args.out, input)) {
       fail(ErrorCode::invalid_argument, "-o {}: that is an input of this search; choose another name", args.out);
     }
   }
@@ -122,6 +123,7 @@ Request understand(const TopkArgs& args) {
   request.knn.metric.metric = parse_metric_flag(args.metric);
   request.knn.metric.cell = cell_of(args.cell);
   request.knn.self = self_mode(args);
+  check_filter(args.filter);
   request.knn.nan =
       choose<NanPolicy>("--nan", args.nan, {{"error", NanPolicy::error}, {"skip", NanPolicy::skip}});
   request.knn.distances = choose<DistanceType>(
@@ -230,6 +232,7 @@ void run_topk(const TopkArgs& args, Interrupts& interrupts) {
   watch.lap();
   const Inputs inputs = open_inputs(args, request);
   complete_cell(request.knn.metric, args.cell, inputs.base, inputs.queries ? &*inputs.queries : nullptr);
+  request.knn.filter = read_filter(args.filter, inputs.base);
   Outcome outcome;
   outcome.seconds.read = watch.lap();
   outcome.neighbours = search(request, inputs, args, interrupts);

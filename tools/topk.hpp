@@ -8,6 +8,7 @@
 
 #include "args.hpp"
 #include "cell_args.hpp"
+#include "filter_args.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "tessera/io.hpp"
@@ -26,6 +27,7 @@ struct TopkArgs {
   std::string k;
   std::string metric = "l2";
   CellArgs cell;
+  FilterArgs filter;
   std::string images = "nearest";
   std::string shifts;
   DistributionArgs distribution;

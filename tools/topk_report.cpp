@@ -15,7 +15,7 @@ Index fewest_candidates(const Inputs& inputs, const Request& request, const Repo
   const RowSet& queries = inputs.query_file().rows();
   const bool overlap = queries.first_id < base.first_id + base.rows && base.first_id < queries.first_id + queries.rows;
   const bool excludes = request.knn.self == SelfMode::exclude && overlap;
-  return base.rows - report.skipped_base - (excludes ? 1 : 0);
+  return base.rows - report.skipped_base - report.denied_base - (excludes ? 1 : 0);
 }
 
 std::string_view plural(Index count) noexcept { return count == 1 ? "" : "s"; }
@@ -68,6 +68,7 @@ std::string report_json(const TopkArgs& args, const Request& request, const Inpu
   json["threads"] = report.threads;
   json["queries"] = to_json(summarize(inputs.query_file()));
   json["base"] = to_json(summarize(inputs.base));
+  json["denied_base"] = report.denied_base;
   json["out"] = args.out.empty() ? Json(nullptr) : Json(args.out);
   add_search(json, report, outcome.seconds, outcome.neighbours.rows, outcome.warnings);
   return json_text(json);
@@ -81,6 +82,7 @@ std::string report_text(const TopkArgs& args, const Request& request, const Inpu
   text += fmt::format("queries  {}\n", own_rows ? "the base's own rows" : to_text(summarize(inputs.query_file())));
   text += fmt::format("search   k {}, {}{}\n", request.k, name_of(request.knn.metric.metric),
                       request.self_search() ? fmt::format(", self {}", name_of(request.knn.self)) : "");
+  if (report.denied_base > 0) text += fmt::format("filter   {} of {} base rows left out\n", report.denied_base, inputs.base.rows().rows);
   text += fmt::format("plan     {}\n", plan_text(report));
   text += fmt::format("time     {}\n", to_text(outcome.seconds));
   text += fmt::format("speed    {} pairs/s, {:.1f} survivors a row, {:.1f} % pruned, peak memory {}\n",

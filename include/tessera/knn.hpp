@@ -26,7 +26,7 @@ TESSERA_API Neighbours knn(const RowSet& queries, const RowSet& base, Index k, c
 /// A base prepared once and searched many times, as FAISS's add() is paid once.
 ///
 /// The base's memory must outlive the object: survivors are recomputed from it.
-/// options.metric, nan, screen, tile, threads, memory and backend are fixed here; search() takes the rest.
+/// options.metric, nan, filter, screen, tile, threads, memory and backend are fixed here; search() takes the rest.
 /// search() may be called from several threads at once.
 class TESSERA_API PreparedBase {
  public:

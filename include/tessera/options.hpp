@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <vector>
 
 #include "tessera/export.hpp"
 #include "tessera/metric.hpp"
@@ -27,6 +28,18 @@ enum class NanPolicy : std::uint8_t {
   skip    ///< such base rows are never returned; such queries are answered with padding
 };
 
+/// Which base rows may be returned. Others are as if they were not there, but keep their ids; they must be finite like all rows.
+struct RowFilter {
+  enum class Kind : std::uint8_t {
+    all,    ///< every row; ids are not looked at
+    allow,  ///< these alone
+    deny    ///< all but these
+  };
+  Kind kind = Kind::all;
+  std::vector<Index> ids{};  ///< of base rows, in any order; repeats are fine. Error{invalid_argument} for an id the base lacks
+  friend bool operator==(const RowFilter&, const RowFilter&) = default;
+};
+
 /// Which images of a base row a periodic search lists.
 enum class Images : std::uint8_t {
   nearest,  ///< each row once, at its nearest image
@@ -37,7 +50,7 @@ enum class DistanceType : std::uint8_t { float32, float64 };
 enum class BackendKind : std::uint8_t { automatic, cpu };
 
 /// How pairs are dismissed before double precision; speed only, never the answer.
-enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision };
+enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision, int8 };
 
 /// Who works on what; speed only.
 enum class Schedule : std::uint8_t { automatic, by_query, by_base };
@@ -45,7 +58,7 @@ enum class Schedule : std::uint8_t { automatic, by_query, by_base };
 /// Whether base rows are reordered into compact tiles, and tiles too far from a query are never visited; speed only.
 enum class Pruning : std::uint8_t { automatic, off, on };
 
-/// Names as the command spells them ("auto", "fp32", "fp32-dot", "double", "by-query", ...).
+/// Names as the command spells them ("auto", "int8", "fp32", "fp32-dot", "double", "by-query", ...).
 TESSERA_API std::string_view name_of(Screen screen) noexcept;
 TESSERA_API std::optional<Screen> parse_screen(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(Schedule schedule) noexcept;
@@ -60,6 +73,7 @@ struct KnnOptions {
   MetricSpec metric{};
   SelfMode self = SelfMode::none;
   NanPolicy nan = NanPolicy::error;
+  RowFilter filter{};               ///< of base rows; fixed when a base is prepared
   DistanceType distances = DistanceType::float32;
   Images images = Images::nearest;  ///< periodic only
   bool shifts = false;              ///< periodic: also return the cells that each neighbour is moved by

@@ -29,6 +29,7 @@ struct Report {
   std::int64_t refined = 0;         // pairs computed in double
   double pruned_fraction = 0;       // pairs dismissed a tile at a time
   Index skipped_base = 0;           // non-finite base rows left out (NanPolicy::skip)
+  Index denied_base = 0;            // base rows that the filter left out
   Index skipped_queries = 0;        // non-finite queries answered with padding
   double half_cell = 0;             // half the shortest lattice vector; +inf when nothing repeats (periodic)
   Index beyond_half_cell = 0;       // queries with a neighbour that far or farther: another image of it may be nearer than the k-th

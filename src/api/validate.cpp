@@ -52,6 +52,12 @@ void validate_base(const RowSet& base, const KnnOptions& options) {
   validate_rows(base, "base");
   validate_metric(options.metric, base.cols);
   validate_kind(base, options.metric, "base");
+  if (options.filter.kind != RowFilter::Kind::all) {
+    for (const Index id : options.filter.ids) {
+      if (id >= base.first_id && id < base.first_id + base.rows) continue;
+      fail(ErrorCode::invalid_argument, "the filter names id {}, the base has ids {} to {}: wanted ids of base rows", id, base.first_id, base.first_id + base.rows - 1);
+    }
+  }
   if (options.tile < 0) fail(ErrorCode::invalid_argument, "tile is {}: wanted 0 (chosen for you) or a number of base rows", options.tile);
   if (options.threads < 0) fail(ErrorCode::invalid_argument, "threads is {}: wanted 0 (all usable cores) or more", options.threads);
 }
@@ -112,6 +118,7 @@ void validate_same_preparation(const KnnOptions& prepared, const KnnOptions& sea
   if (search.metric.p != prepared.metric.p) {
     fail(ErrorCode::invalid_argument, "the base was prepared for p = {}, the search asks for p = {}: prepare it again", prepared.metric.p, search.metric.p);
   }
+  if (search.filter != prepared.filter) fail(ErrorCode::invalid_argument, "the base was prepared with another filter of its rows: prepare it again");
   if (search.nan != prepared.nan) fail(ErrorCode::invalid_argument, "the base was prepared under another policy for non-finite rows: prepare it again");
 }
 

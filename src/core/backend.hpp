@@ -75,6 +75,9 @@ class Backend {
   virtual std::string name() const = 0;
   virtual std::string isa() const = 0;
   virtual DeviceInfo device() const = 0;
+  /// The screen that a look at the data speaks for; automatic when it has nothing to say. queries: null where they are not known yet.
+  /// Speed only.
+  virtual Screen advise_screen(const BaseProblem&, const RowSet* /*queries*/, Index /*k*/) const { return Screen::automatic; }
   virtual std::unique_ptr<PreparedBaseBackend> prepare(const BaseProblem& problem, const BasePlan& plan, Executor& executor) = 0;
   /// For a full matrix. Looks at sizes only; inspect() looks at the data.
   virtual std::unique_ptr<PreparedValues> prepare_values(const ValuesProblem& problem) = 0;

@@ -13,12 +13,14 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 1 << 20;
   Index panel_rows = 8;   // query rows that a kernel takes at once
   Index panel_cols = 48;  // base rows that a kernel takes at once
+  bool has_int8 = false;  // screens in 8-bit integers
   bool can_prune = false; // offers TopkWorker::near_to_far
 };
 
 /// How the base is laid out; fixed when it is prepared.
 struct BasePlan {
   Screen screen = Screen::fp32_dot;  // never automatic or fp32
+  Index depth = 0;                   // words of a packed row (doubles: none)
   Index tile_cols = 0;               // base rows in a tile, a multiple of panel_cols
   Index segment_rows = 0;            // base rows prepared at once
   Index segments = 0;

@@ -14,12 +14,14 @@ namespace tessera::core {
 struct SpecialRows {
   std::vector<Index> skipped;  // not finite, under NanPolicy::skip
   std::vector<Index> zero;     // all elements zero, where rows are normalised
+  std::vector<Index> denied{};  // left out by the caller's filter; in neither of the others
 };
 
 struct BaseProblem {
   RowSet base;
   MetricSpec metric;
   NanPolicy nan = NanPolicy::error;
+  std::vector<Index> denied{};  // rows that the caller's filter leaves out, ascending
   double bound_inflation = 1;  // 1; a test's way to break the certificate on purpose
 };
 

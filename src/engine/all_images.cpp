@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/filter.hpp"
 #include "engine/registry.hpp"
 #include "engine/session.hpp"
 #include "engine/workers.hpp"
@@ -41,7 +42,9 @@ Placed place(const RowSet& set, const metrics::Lattice& lattice, const core::Spe
   out.rows.resize(n * kPlacedCols);
   out.at.resize(n * 3);
   out.good.assign(n, 1);
-  for (const Index skipped : special.skipped) out.good[static_cast<std::size_t>(skipped)] = 0;
+  for (const auto* rows : {&special.skipped, &special.denied}) {
+    for (const Index row : *rows) out.good[static_cast<std::size_t>(row)] = 0;
+  }
   std::vector<double> row(static_cast<std::size_t>(reader.padded()));
   for (std::size_t i = 0; i < n; ++i) {
     if (out.good[i] == 0) continue;
@@ -210,7 +213,9 @@ Neighbours search_all_images(const RowSet& queries, const RowSet& base, Index k,
     return prepare::find_special_rows(prepare::RowReader(select_kernels(), rows, false), options.nan, what, *executor, largest);
   };
   const Placed x = place(queries, *lattice, special_of(queries, "queries"));
-  const Placed y = place(base, *lattice, special_of(base, "base"));
+  core::SpecialRows left_out = special_of(base, "base");
+  prepare::deny(left_out, denied_rows(options.filter, base));
+  const Placed y = place(base, *lattice, left_out);
   Neighbours out = empty_lists(queries.rows, k, options);
   out.report = nearest.report;
   if (x.count == 0 || y.count == 0) return out;
@@ -223,6 +228,7 @@ Neighbours search_all_images(const RowSet& queries, const RowSet& base, Index k,
 
   inner.self = SelfMode::none;
   inner.nan = NanPolicy::skip;
+  inner.filter = {};
   std::vector<double> asked = x.rows;
   for (std::size_t q = 0; q < x.good.size(); ++q) {
     if (x.good[q] == 0) asked[q * kPlacedCols] = std::numeric_limits<double>::quiet_NaN();
@@ -231,6 +237,7 @@ Neighbours search_all_images(const RowSet& queries, const RowSet& base, Index k,
   unfold(found, images, x, queries, base, options, out);
   out.report = found.report;
   out.report.skipped_base = nearest.report.skipped_base;
+  out.report.denied_base = nearest.report.denied_base;
   out.report.skipped_queries = nearest.report.skipped_queries;
   out.report.half_cell = lattice->shortest / 2;
   return out;

@@ -5,8 +5,10 @@
 
 #include "engine/cpu_topk.hpp"
 #include "engine/cpu_values.hpp"
+#include "engine/plan.hpp"
 #include "engine/wasserstein_topk.hpp"
 #include "prepare/fold.hpp"
+#include "prepare/int8_pays.hpp"
 #include "prepare/panels.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
@@ -21,9 +23,10 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
         lattice_(traits_.nearest_image ? metrics::make_lattice(problem.metric.cell.value(), problem.base.cols) : nullptr) {
     const prepare::RowReader reader(kernels, problem.base, traits_.unit_rows);
     special_ = prepare::find_special_rows(reader, problem_.nan, "base", executor, prepare::largest_value(lattice_.get()));
+    prepare::deny(special_, problem_.denied);
     if (plan.screen == Screen::double_precision) return;
     narrowing_ = std::make_unique<prepare::Narrowing>(
-        prepare::choose_narrowing(reader, traits_, plan.screen == Screen::fp32_dot, problem.bound_inflation, lattice_.get()));
+        prepare::choose_narrowing(reader, traits_, plan.screen, problem.bound_inflation, lattice_.get()));
     if (lattice_) fold_ = std::make_unique<prepare::Fold>(prepare::make_fold(*lattice_, *narrowing_));
   }
 
@@ -41,6 +44,7 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
                                  .fold = fold_.get(),
                                  .panels = static_cast<const prepare::Panels&>(segment),
                                  .base = problem_.base,
+                                 .denied = problem_.denied,
                                  .queries = queries,
                                  .pruned = plan_.pruned,
                                  .tile_rows = plan.tile_rows});
@@ -63,8 +67,16 @@ class CpuBackend final : public core::Backend {
   std::string name() const override { return "cpu"; }
   std::string isa() const override { return kernels_.isa; }
   core::DeviceInfo device() const override {
-    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols,
-            .can_prune = true};
+    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols, .has_int8 = kernels_.int8_screen != nullptr, .can_prune = true};
+  }
+  Screen advise_screen(const core::BaseProblem& problem, const RowSet* queries, Index k) const override {
+    const auto& traits = metrics::traits_of(problem.metric.metric);
+    const Index d = problem.base.cols;
+    const bool possible = kernels_.int8_screen != nullptr && traits.has_dot && d >= kInt8From && d <= kLargestInt8Cols;
+    if (!possible || problem.base.rows < kInt8FromRows) return Screen::automatic;
+    const prepare::RowReader base(kernels_, problem.base, traits.unit_rows);
+    const prepare::RowReader asked(kernels_, queries != nullptr ? *queries : problem.base, traits.unit_rows);
+    return prepare::int8_pays(base, queries != nullptr ? &asked : nullptr, k, traits) ? Screen::int8 : Screen::automatic;
   }
   std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
                                                      core::Executor& executor) override {

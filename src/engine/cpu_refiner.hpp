@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "engine/canonical_pair.hpp"
@@ -16,19 +18,27 @@ class CpuRefiner final : public select::Refiner {
   explicit CpuRefiner(const CpuTopkInputs& in)
       : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
         pair_(in.kernels, in.traits, in.lattice), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
+        stored_sum_(!in.traits.nearest_image && stored_as_floats(reader_) ? in.kernels.canonical_f32[static_cast<int>(in.traits.canonical)] : nullptr),
         z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
         base_row_(static_cast<std::size_t>(reader_.padded())) {}
 
   void set_query(const double* row) noexcept { query_ = row; }
 
   void keys(std::span<const select::Pending> pairs, core::Candidate* out) override {
-    for (const select::Pending& p : pairs) *out++ = {key(p.position), panels_.id_at(p.position)};
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (i + 1 < pairs.size()) prefetch(pairs[i + 1].position);
+      *out++ = {key(pairs[i].position), panels_.id_at(pairs[i].position)};
+    }
     refined_ += std::ssize(pairs);
   }
   float z_above(double key) const noexcept override { return metrics::float_up(traits_.z_of_key(key) * z_scale_); }
   float widest(float z) const noexcept override { return z >= z_cap_ ? std::numeric_limits<float>::infinity() : z; }
 
   double key(Index position) noexcept {
+    if (stored_sum_ != nullptr) {
+      const auto* row = reinterpret_cast<const float*>(panels_.rows.row(panels_.row_at(position)));
+      return traits_.key(stored_sum_(query_, row, panels_.rows.cols));
+    }
     reader_.read(panels_.row_at(position), base_row_.data());
     return pair_.key(query_, base_row_.data(), reader_.padded());
   }
@@ -37,11 +47,29 @@ class CpuRefiner final : public select::Refiner {
   std::int64_t refined() const noexcept { return refined_; }
 
  private:
+  /// Floats that a kernel may read where they lie.
+  static bool stored_as_floats(const prepare::RowReader& reader) noexcept {
+    const RowSet& rows = reader.rows();
+    const auto aligned = [](Index bytes) { return bytes % static_cast<Index>(alignof(float)) == 0; };
+    return rows.dtype == DType::f32 && !rows.byte_swapped && !reader.unit_rows() && rows.col_stride == static_cast<Index>(sizeof(float)) &&
+           aligned(rows.row_stride) && aligned(static_cast<Index>(reinterpret_cast<std::uintptr_t>(rows.data) % alignof(float)));
+  }
+
+  /// Survivors lie far apart in memory: the next row is on its way while one is summed.
+  void prefetch(Index position) const noexcept {
+    const std::byte* row = panels_.rows.row(panels_.row_at(position));
+    const Index bytes = std::min<Index>(panels_.rows.cols * panels_.rows.col_stride, kPrefetchBytes);
+    for (Index b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(row + b);
+  }
+
+  static constexpr Index kLineBytes = 64;
+  static constexpr Index kPrefetchBytes = 4096;
   const metrics::MetricTraits& traits_;
   const prepare::Panels& panels_;
   prepare::RowReader reader_;
   CanonicalPair pair_;
   double z_scale_;
+  kernels::StoredCanonicalKernel stored_sum_;  // null: rows are converted first
   float z_cap_;
   support::AlignedBuffer<double> base_row_;
   const double* query_ = nullptr;

@@ -53,10 +53,10 @@ struct QueryPanel {
 class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
  public:
   explicit CpuTopkWorker(const CpuTopkInputs& in)
-      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), d_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
+      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), depth_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
         hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
-        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned)), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0), rows_(static_cast<std::size_t>(in.tile_rows)),
-        query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * d_)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
+        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->int8)), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0), rows_(static_cast<std::size_t>(in.tile_rows)),
+        query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * depth_)), row_factors_(buffer<float>(in.tile_rows)), row_reaches_(buffer<float>(in.tile_rows)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
         pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
         minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
         thresholds_(buffer<float>(in.kernels.panel_rows)), uppers_(buffer<float>(std::max(capacity_.k + capacity_.pending, kMostSeedGroups * in.kernels.panel_cols))),
@@ -163,7 +163,8 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     const auto& special = in_.queries.special;
     row.kind = contains(special.skipped, q) ? RowKind::skipped : contains(special.zero, q) ? RowKind::zero : RowKind::searched;
     const std::int64_t id = in_.queries.queries.first_id + q;
-    const bool is_base_row = in_.queries.self != SelfMode::none && id >= in_.base.first_id && id < in_.base.first_id + in_.base.rows;
+    const bool is_base_row = in_.queries.self != SelfMode::none && id >= in_.base.first_id && id < in_.base.first_id + in_.base.rows &&
+                             !contains(in_.denied, id - in_.base.first_id);
     row.own_id = is_base_row ? id : -1;
     row.drop_own = is_base_row && in_.queries.self != SelfMode::natural;
     row.state.reset(capacity_, pending_.data() + r * capacity_.pending, best_.data() + r * capacity_.k);
@@ -192,7 +193,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
       // All are at 1, so the smallest ids win; positions need not follow them.
       Index left = std::min(wanted, in_.panels.count);
       for (Index i = 0; left > 0; ++i) {
-        if (contains(zero, i) || contains(in_.panels.special.skipped, i)) continue;
+        if (contains(zero, i) || contains(in_.panels.special.skipped, i) || contains(in_.panels.special.denied, i)) continue;
         seed_other(row, in_.panels.rows.first_id + i);
         --left;
       }
@@ -220,12 +221,12 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
       while (width > count_ - first) width /= 2;
       query_panels_[static_cast<std::size_t>(panel_count_++)] = kernels_for(first, width);
       for (Index r = 0; r < width; ++r) narrow_query(first + r, narrow_.data() + r * padded_);
-      in_.kernels.interleave(narrow_.data(), padded_, width, d_, width, 0.0f, packed_.data() + first * d_);
+      in_.kernels.interleave(narrow_.data(), padded_, width, depth_, width, packed_.data() + first * depth_);
     }
   }
 
   QueryPanel kernels_for(Index first, Index rows) const {
-    if (in_.fold == nullptr) return {first, rows, in_.kernels.screen(in_.narrowing->element, in_.narrowing->dot, rows), {}};
+    if (in_.fold == nullptr) return {first, rows, prepare::screen_kernels(*in_.narrowing, in_.kernels, rows), {}};
     const auto full = in_.kernels.periodic_screen(in_.fold->box ? kernels::Folding::box : kernels::Folding::list, rows);
     return {first, rows, full, in_.fold->box ? full : in_.kernels.periodic_screen(kernels::Folding::brick, rows)};
   }
@@ -240,9 +241,13 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   void narrow_query(Index r, float* out) {
     QueryRow& row = rows_[static_cast<std::size_t>(r)];
     std::fill_n(out, padded_, 0.0f);
+    row_factors_[r] = row_reaches_[r] = 0.0f;
     if (row.kind != RowKind::searched) return;
     row.narrow = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
-    if (row.narrow.bypass) std::fill_n(out, padded_, std::numeric_limits<float>::quiet_NaN());
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();  // of a row without a bound: survives every comparison
+    row_factors_[r] = row.narrow.bypass ? kNan : in_.narrowing->factor * row.narrow.step;
+    row_reaches_[r] = metrics::score_reach(in_.narrowing->bound, row.narrow.terms);
+    if (row.narrow.bypass) std::fill_n(out, padded_, kNan);
   }
 
   float threshold(const QueryRow& row) const noexcept {
@@ -261,17 +266,22 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
       thresholds_[r] = threshold(row);
       lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
     }
-    kernels::ScreenCall call{.query = packed_.data() + panel.first * d_,
+    kernels::ScreenCall call{.query = packed_.data() + panel.first * depth_,
                              .base = in_.panels.panels.data(),
                              .bias = in_.panels.bias.data(),
                              .thresholds = thresholds_.data(),
                              .lists = lists_.data(),
-                             .d = d_,
+                             .depth = depth_,
                              .first_panel = cols.first / width,
                              .last_panel = (cols.last + width - 1) / width,
                              .capacity = static_cast<std::int32_t>(hits_per_row_),
                              .factor = in_.narrowing->factor,
-                             .fold = in_.fold != nullptr ? &in_.fold->terms : nullptr};
+                             .fold = in_.fold != nullptr ? &in_.fold->terms : nullptr,
+                             .row_factor = row_factors_.data() + panel.first,
+                             .row_reach = row_reaches_.data() + panel.first,
+                             .col_scale = in_.panels.col_scale.data(),
+                             .col_residual = in_.panels.col_residual.data(),
+                             .col_start = in_.panels.col_start.data()};
     if (!seeded_) seed_thresholds(panel, call);
     while (call.first_panel < call.last_panel) {
       call.first_panel = kernels_at(panel).screen(call);
@@ -361,7 +371,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   CpuTopkInputs in_;
   prepare::RowReader reader_;
   CpuRefiner refiner_;
-  Index d_;
+  Index depth_;                           // words of a packed row
   Index padded_;
   Index hits_per_row_;
   select::RowCapacity capacity_;
@@ -371,7 +381,9 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   bool seeded_ = false;
   std::vector<QueryRow> rows_;            // [tile_rows]
   AlignedBuffer<double> query_rows_;      // [tile_rows, padded]
-  AlignedBuffer<float> packed_;           // panels of queries, [tile_rows * d]
+  AlignedBuffer<float> packed_;           // panels of queries, [tile_rows * depth]
+  AlignedBuffer<float> row_factors_;      // [tile_rows]; 8-bit screen
+  AlignedBuffer<float> row_reaches_;      // [tile_rows]; 8-bit screen
   AlignedBuffer<float> narrow_;           // [panel_rows, padded]
   AlignedBuffer<Pending> pending_;        // [tile_rows, capacity.pending]
   AlignedBuffer<Candidate> best_;         // [tile_rows, k]
@@ -387,7 +399,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
   prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element};
-  std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * d_));  // around the rows begun
+  std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;
 };

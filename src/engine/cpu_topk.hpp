@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "kernels/cpu/contract.hpp"
@@ -20,6 +21,7 @@ struct CpuTopkInputs {
   const prepare::Fold* fold;            // of periodic fp32 screens, else null
   const prepare::Panels& panels;
   const RowSet& base;                   // the whole base, of which panels is a segment
+  const std::vector<Index>& denied;     // rows of the whole base that are left out
   const core::QueryProblem& queries;
   bool pruned;
   Index tile_rows;

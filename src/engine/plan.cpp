@@ -16,10 +16,12 @@ constexpr Index kMostTileRows = 256;               // measured: no gain beyond, 
 Index round_up(Index value, Index unit) noexcept { return (value + unit - 1) / unit * unit; }
 Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
 
-Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) {
+Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, Screen wish) {
   if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
   if (traits.nearest_image) {
-    if (wish == Screen::fp32_dot) support::fail(ErrorCode::unsupported, "the fp32-dot screen has no form for {}: use auto or fp32-direct", name_of(traits.metric));
+    if (wish == Screen::fp32_dot || wish == Screen::int8) {
+      support::fail(ErrorCode::unsupported, "the {} screen has no form for {}: use auto or fp32-direct", name_of(wish), name_of(traits.metric));
+    }
     return Screen::fp32_direct;
   }
   if (wish == Screen::fp32_direct && !traits.has_direct) {
@@ -28,6 +30,10 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, Screen wish) 
   if (wish == Screen::fp32_dot && !traits.has_dot) {
     support::fail(ErrorCode::unsupported, "the fp32-dot screen has no form for {}: use auto or fp32-direct", name_of(traits.metric));
   }
+  if (wish == Screen::int8 && (!traits.has_dot || !device.has_int8)) {
+    support::fail(ErrorCode::unsupported, "the int8 screen has no form for {} on this CPU: use auto or fp32", name_of(traits.metric));
+  }
+  if (wish == Screen::int8 && d <= kLargestInt8Cols) return Screen::int8;
   if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
   if (!traits.has_dot) return Screen::fp32_direct;
   if (!traits.has_direct) return Screen::fp32_dot;
@@ -53,13 +59,14 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
   core::BasePlan plan;
   const bool free_choice = wishes.screen == Screen::automatic || wishes.screen == Screen::fp32;
   const bool pruning_asked = wishes.prune == Pruning::on && free_choice && traits.has_direct;
-  plan.screen = choose_screen(d, traits, pruning_asked ? Screen::fp32_direct : wishes.screen);
+  plan.screen = choose_screen(d, traits, device, pruning_asked ? Screen::fp32_direct : wishes.screen);
   plan.pruned = choose_pruning(n, d, traits, plan.screen, device, wishes.prune);
+  plan.depth = prepare::narrowed_depth(prepare::packed_cols(traits, d), plan.screen);
   const Index width = device.panel_cols;
 
   // What the budget holds, in whole panels; a quarter of it is left for lists and workers.
   const std::uint64_t budget = wishes.memory - wishes.memory / 4;
-  const std::uint64_t packed = std::max<std::uint64_t>(1, prepare::panel_bytes(width, prepare::packed_cols(traits, d), width, plan.screen));
+  const std::uint64_t packed = std::max<std::uint64_t>(1, prepare::panel_bytes(width, plan.depth, width, plan.screen));
   const std::uint64_t ordering = order_bytes(d) * static_cast<std::uint64_t>(width);
   plan.pruned = plan.pruned && packed + ordering <= budget;
   const std::uint64_t panel = packed + (plan.pruned ? ordering : 0);
@@ -69,7 +76,7 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
     support::fail(ErrorCode::out_of_memory,
                   "preparing {} rows of {} columns takes {} bytes, {} are allowed: raise the memory budget, or search without "
                   "preparing (the base is then streamed)",
-                  n, d, prepare::panel_bytes(n, d, width, plan.screen), budget);
+                  n, d, prepare::panel_bytes(n, plan.depth, width, plan.screen), budget);
   }
   if (affordable == 0) {
     support::fail(ErrorCode::out_of_memory, "the memory budget of {} bytes cannot hold {} rows of {} columns, the fewest that are worked on at once: raise it",
@@ -77,7 +84,7 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
   }
 
   // Half of L2 holds the tile; the other half is for the query panel at work and for row states.
-  const Index row_bytes = d * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
+  const Index row_bytes = plan.depth * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
   const Index usual = plan.pruned ? width : std::min(device.l2_bytes / 2 / row_bytes, kMostTileCols);
   const Index wish = wishes.tile > 0 ? wishes.tile : usual;
   const Index tile = round_up(std::clamp<Index>(wish, 1, std::max<Index>(n, 1)), width);
@@ -102,8 +109,8 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
   }
   // Every base tile comes from memory once for each query tile, so query tiles are large: packed, up to L2's size (each panel is
   // read once a tile, in order). Row states (16 bytes a list entry, 12 a pending pair) take an eighth of the budget.
-  const Index by_cache = device.l2_bytes / (d * static_cast<Index>(sizeof(float)));
-  const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + 2 * 12) + 4096;
+  const Index by_cache = device.l2_bytes / (base.depth * static_cast<Index>(sizeof(float)));
+  const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + (base.screen == Screen::int8 ? 4 : 2) * 12) + 4096;
   const auto by_memory = static_cast<Index>(std::min<std::uint64_t>(
       wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(kMostTileRows)));
   Index rows = std::clamp(by_cache, unit, kMostTileRows);

@@ -27,6 +27,15 @@ inline constexpr Index kLargestScreenedCols = Index{1} << 22;
 /// Bytes that ordering takes for a row of d columns: coordinates twice, two permutations, keys.
 std::uint64_t order_bytes(Index d) noexcept;
 
+/// Below these, the 8-bit screen is not considered: its epilogue is longer, and a sample costs time. Measured (docs/performance.md).
+inline constexpr Index kInt8From = 64;
+inline constexpr Index kInt8FromRows = 4096;
+/// Products of elements, queries x base x columns, from which a look at the data is taken first: some ten times its cost.
+inline constexpr double kLookFrom = 1e10;
+
+/// Past this dimension sums of 8-bit products might leave 32 bits: 3 * 127^2 * 2^15 < 2^31.
+inline constexpr Index kLargestInt8Cols = Index{1} << 15;
+
 /// Lays out a base. whole: one segment, or Error{out_of_memory} saying what it would take (a prepared base is kept whole).
 core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
                          bool whole);

@@ -26,6 +26,7 @@ bool usable(std::string_view isa) {
   const support::CpuFeatures cpu = support::cpu_features();
   if (isa == "avx2") return cpu.avx2_fma_f16c;
   if (isa == "avx512") return cpu.avx512;
+  if (isa == "avx512_vnni") return cpu.avx512 && cpu.vnni;
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/control.hpp"
+#include "engine/filter.hpp"
 #include "engine/neighbours_sink.hpp"
 #include "engine/periodic_lists.hpp"
 #include "engine/plan.hpp"
@@ -49,7 +50,7 @@ Wishes wishes_of(const KnnOptions& options) {
 }
 
 core::BaseProblem problem_of(const RowSet& base, const KnnOptions& options, double bound_inflation) {
-  return {.base = base, .metric = options.metric, .nan = options.nan, .bound_inflation = bound_inflation};
+  return {.base = base, .metric = options.metric, .nan = options.nan, .denied = denied_rows(options.filter, base), .bound_inflation = bound_inflation};
 }
 
 std::shared_ptr<const metrics::Lattice> lattice_of(const KnnOptions& options, const RowSet& points) {
@@ -61,6 +62,12 @@ std::shared_ptr<const metrics::Lattice> lattice_of(const KnnOptions& options, co
 Neighbours completed(Neighbours lists, const RowSet& queries, const RowSet& base, const KnnOptions& options, core::Executor& executor) {
   if (const auto lattice = lattice_of(options, queries)) complete_lists(lists, queries, base, *lattice, options.shifts, select_kernels(), executor);
   return lists;
+}
+
+/// The caller's wishes, with what the data say where the caller has none.
+Wishes advised(Wishes wishes, const core::Backend& backend, const core::BaseProblem& problem, const RowSet* queries, Index k) {
+  if (wishes.screen == Screen::automatic && wishes.prune != Pruning::on) wishes.screen = backend.advise_screen(problem, queries, k);
+  return wishes;
 }
 
 core::QueryProblem queries_of(const RowSet& queries, Index k, const KnnOptions& options, core::Executor& executor) {
@@ -192,13 +199,17 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto backend = make_backend(options.backend, executor->threads());
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base);
-  const BasePlan base_plan = plan_base_of(base, traits, backend->device(), wishes, false);
+  const core::BaseProblem problem = problem_of(base, options, bound_inflation);
+  // A set in itself is a sample of its own queries. A look at data costs more than small calls could gain.
+  const RowSet* asked = options.self == SelfMode::none && !same_rows(queries, base) ? &queries : nullptr;
+  const double work = static_cast<double>(queries.rows) * static_cast<double>(base.rows) * static_cast<double>(base.cols);
+  const BasePlan base_plan = plan_base_of(base, traits, backend->device(), work >= kLookFrom ? advised(wishes, *backend, problem, asked, list_k) : wishes, false);
   const core::QueryPlan query_plan = plan_queries_of(queries, base, list_k, traits, base_plan, backend->device(), wishes);
 
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(queries.rows + 2 * base.rows));
   ControlledExecutor looker(*executor, control, static_cast<double>(base.rows));
-  const auto prepared = backend->prepare(problem_of(base, options, bound_inflation), base_plan, looker);
+  const auto prepared = backend->prepare(problem, base_plan, looker);
   ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
   Search search(*backend, *prepared, base, traits, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, wishes.memory, *executor, control);
@@ -226,11 +237,13 @@ WholeBase::WholeBase(const RowSet& base, const KnnOptions& options) : base_(base
   const Stopwatch watch;
   executor_ = make_executor(options.threads);
   backend_ = make_backend(options.backend, executor_->threads());
-  plan_ = plan_base_of(base, metrics::traits_of(options.metric.metric), backend_->device(), wishes_of(options), true);
+  const core::BaseProblem problem = problem_of(base, options, 1);
+  const Wishes wishes = advised(wishes_of(options), *backend_, problem, nullptr, 1);
+  plan_ = plan_base_of(base, metrics::traits_of(options.metric.metric), backend_->device(), wishes, true);
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(2 * base.rows));
   ControlledExecutor looker(*executor_, control, static_cast<double>(base.rows));
-  prepared_ = backend_->prepare(problem_of(base, options, 1), plan_, looker);
+  prepared_ = backend_->prepare(problem, plan_, looker);
   for (Index s = 0; s < plan_.segments; ++s) {
     const Range rows = segment_rows(plan_, base.rows, s);
     ControlledExecutor packer(*executor_, control, static_cast<double>(rows.size()));

@@ -20,10 +20,14 @@ struct SortedSegment final : core::PreparedSegment {
   std::unique_ptr<core::Distributions> set;
   std::vector<Index> row_of_position;  // [cols()]
   std::int64_t first_id = 0;
+  Index denied = 0;
 
   Index cols() const noexcept override { return std::ssize(row_of_position); }
   std::uint64_t bytes() const noexcept override { return set->bytes() + row_of_position.size() * sizeof(Index); }
-  void describe(Report& report) const override { report.skipped_base += std::ssize(set->skipped); }
+  void describe(Report& report) const override {
+    report.skipped_base += std::ssize(set->skipped);
+    report.denied_base += denied;
+  }
   const core::Distribution& at(Index position) const noexcept {
     return set->rows[static_cast<std::size_t>(row_of_position[static_cast<std::size_t>(position)])];
   }
@@ -32,9 +36,9 @@ struct SortedSegment final : core::PreparedSegment {
 
 class WassersteinWorker final : public core::TopkWorker {
  public:
-  WassersteinWorker(const kernels::CpuKernels& kernels, const MetricSpec& metric, const SortedSegment& segment, const RowSet& base,
+  WassersteinWorker(const kernels::CpuKernels& kernels, const MetricSpec& metric, const SortedSegment& segment, const core::BaseProblem& base,
                     const core::QueryProblem& queries, Index tile_rows)
-      : segment_(segment), base_(base), queries_(queries), pairs_(kernels, metric), lists_(static_cast<std::size_t>(tile_rows)) {}
+      : segment_(segment), base_(base.base), denied_(base.denied), queries_(queries), pairs_(kernels, metric), lists_(static_cast<std::size_t>(tile_rows)) {}
 
   void begin(Range rows, const Candidate* carry, bool /*lead*/) override {
     rows_ = rows;
@@ -95,7 +99,8 @@ class WassersteinWorker final : public core::TopkWorker {
   /// Id of the base row that a query is; -1 when it is none.
   std::int64_t own_id(Index query) const noexcept {
     const std::int64_t id = queries_.queries.first_id + query;
-    const bool is_base_row = queries_.self != SelfMode::none && id >= base_.first_id && id < base_.first_id + base_.rows;
+    const bool is_base_row = queries_.self != SelfMode::none && id >= base_.first_id && id < base_.first_id + base_.rows &&
+                             !std::ranges::binary_search(denied_, id - base_.first_id);
     return is_base_row ? id : -1;
   }
   /// First puts the row itself in again at the end.
@@ -105,6 +110,7 @@ class WassersteinWorker final : public core::TopkWorker {
 
   const SortedSegment& segment_;
   const RowSet& base_;
+  const std::vector<Index>& denied_;
   const core::QueryProblem& queries_;
   QuantilePairs pairs_;
   std::uint64_t cache_ = static_cast<std::uint64_t>(support::l2_cache_bytes()) / 2;
@@ -128,14 +134,16 @@ class WassersteinBase final : public core::PreparedBaseBackend {
     out->set = prepare::sort_distributions(kernels_, problem_.base, rows, problem_.nan, "base", executor);
     out->first_id = problem_.base.first_id + rows.first;
     for (Index i = 0; i < rows.size(); ++i) {
-      if (out->set->rows[static_cast<std::size_t>(i)].size > 0) out->row_of_position.push_back(i);
+      const bool denied = std::ranges::binary_search(problem_.denied, rows.first + i);
+      out->denied += denied ? 1 : 0;
+      if (out->set->rows[static_cast<std::size_t>(i)].size > 0 && !denied) out->row_of_position.push_back(i);
     }
     return out;
   }
 
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
                                            const core::QueryPlan& plan) const override {
-    return std::make_unique<WassersteinWorker>(kernels_, problem_.metric, static_cast<const SortedSegment&>(segment), problem_.base, queries, plan.tile_rows);
+    return std::make_unique<WassersteinWorker>(kernels_, problem_.metric, static_cast<const SortedSegment&>(segment), problem_, queries, plan.tile_rows);
   }
 
  private:

@@ -15,6 +15,9 @@ constexpr double kOutward = 1 + 0x1p-40;
 constexpr double kInward = 1 - 0x1p-40;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// An exact integer is rounded to float, times a column's step, times a row's: three roundings.
+constexpr double kIntegerGamma = 3.01 * kHalfUlp32;
+
 double chain_gamma(double terms) noexcept { return terms * kHalfUlp32 / (1 - terms * kHalfUlp32); }
 
 bool is_direct(BoundForm form) noexcept { return form == BoundForm::direct_root || form == BoundForm::direct_linear; }
@@ -25,12 +28,12 @@ double away_down(double value) noexcept { return value * (value > 0 ? kInward : 
 
 }  // namespace
 
-BoundContext make_context(BoundForm form, Index cols, double z_scale, double centre_norm, double inflate) noexcept {
+BoundContext make_context(BoundForm form, Index cols, double z_scale, double centre_norm, double inflate, bool integers) noexcept {
   const auto d = static_cast<double>(cols);
   const double lanes = std::ceil(d / 16);
-  BoundContext c{.form = form, .d = cols, .z_scale = z_scale, .centre_norm = centre_norm, .inflate = inflate};
+  BoundContext c{.form = form, .d = cols, .z_scale = z_scale, .centre_norm = centre_norm, .inflate = inflate, .integers = integers};
   // Direct chains round the difference (its square twice) and the sum; numerics.md counts d + 2.
-  c.gamma = (is_direct(form) ? inflate * chain_gamma(d + 2) : chain_gamma(d)) * kOutward;
+  c.gamma = (is_direct(form) ? inflate * chain_gamma(d + 2) : integers ? kIntegerGamma : chain_gamma(d)) * kOutward;
   c.eta = d * 0x1p-148;
   // A product of the canonical sum that underflows loses at most 2^-1075; plain differences lose nothing.
   c.canonical_eta = form == BoundForm::direct_linear ? 0 : d * 0x1p-1073 * std::max(z_scale, 1.0);
@@ -50,29 +53,38 @@ PairBound::PairBound(const BoundContext& c, const RowTerms& x, const RowTerms& y
     return;
   }
   const double product = x.norm * y.norm;
-  const double e = x.norm * y.residual + x.residual * y.norm + x.residual * y.residual + c.gamma * product + c.eta;
+  // An 8-bit score has the base row's part of e taken off already, row by row.
+  const double folded = c.integers ? static_cast<double>(score_reach(c, x)) * static_cast<double>(float_up(y.residual)) : 0;
+  const double base_part = c.integers ? 0 : (x.norm + x.residual) * y.residual;
+  const double e = base_part + x.residual * y.norm + c.gamma * product + c.eta;
   const double g = (1 + c.gamma) * product;
+  const double roundings = (c.integers ? 4 : 3) * kHalfUlp32;
   double slack = 0;
   if (c.form == BoundForm::dot_squared) {
     shift_ = x.norm2;
     // canonical_u also covers this file's own double arithmetic on shift and score (two sums of that size).
-    slack = 2 * e + 3 * kHalfUlp32 * (y.norm2 + 2 * g) + c.canonical_u * (x.norm2 + y.norm2);
+    slack = 2 * e + roundings * (y.norm2 + 2 * g + folded) + c.canonical_u * (x.norm2 + y.norm2);
   } else {
     shift_ = -x.dot_centre;
-    slack = e + 3 * kHalfUlp32 * g + c.canonical_u * x.norm * (y.norm + 2 * c.centre_norm);
+    slack = e + roundings * (g + folded) + c.canonical_u * x.norm * (y.norm + 2 * c.centre_norm);
   }
   slack_ = c.inflate * slack * kOutward;
+  above_ = 2 * folded * kOutward;
   prepare_linear();
 }
 
 void PairBound::prepare_linear() noexcept {
   upper_factor_ = 1 + 2 * rho_;
-  upper_offset_ = shift_ + eta_ * upper_factor_;
+  upper_offset_ = shift_ + above_ + eta_ * upper_factor_;
   lower_factor_ = 1 - rho_;
   lower_offset_ = shift_ - eta_;
   // The score's own sum rounds once more here than the terms above know; 2^-39 of z covers it and the steps that follow.
   relative_ = rel_ + 0x1p-39;
   absolute_ = (slack_ * (1 + rel_) + canonical_eta_) * kOutward;
+}
+
+float score_reach(const BoundContext& c, const RowTerms& x) noexcept {
+  return float_up(c.inflate * (c.form == BoundForm::dot_squared ? 2 : 1) * (x.norm + x.residual) * kOutward);
 }
 
 float PairBound::threshold(double tau) const noexcept {

@@ -23,14 +23,15 @@ struct BoundContext {
   double centre_norm = 0;   // |c|, scaled, rounded up
   double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
   double fold_slack = 0;    // periodic: what folding in fp32 may do to the root of a score, scaled
+  bool integers = false;    // products of 8-bit integers, whose sum is exact, instead of an fp32 chain
 
-  double gamma = 0;          // relative error of the fp32 chain
+  double gamma = 0;          // relative error of the chain
   double eta = 0;            // underflow inside it
   double rel = 0;            // relative rounding of the canonical sum
   double canonical_eta = 0;  // underflow inside it
   double canonical_u = 0;    // (lanes + 16) U: the canonical sum's absolute rounding, and this file's own
 };
-BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate) noexcept;
+BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate, bool integers = false) noexcept;
 
 /// What one packed row contributes. For a tile of base rows: the largest of each, over its rows.
 struct RowTerms {
@@ -47,6 +48,7 @@ class PairBound {
   PairBound() = default;
   PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
 
+  /// 8-bit screens: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
   float threshold(double tau) const noexcept;
   float lower(float score) const noexcept;
   float upper(float score) const noexcept;
@@ -59,6 +61,7 @@ class PairBound {
   bool root_ = false;  // slack adds to the root of the score, not to the score
   double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
   double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
+  double above_ = 0;   // more of it, upwards only: what an 8-bit score has had taken off, and what that was for
   double rho_ = 0;     // relative error of the score itself (direct forms)
   double eta_ = 0;     // underflow inside the score
   double rel_ = 0;     // relative rounding of the canonical sum
@@ -69,6 +72,9 @@ class PairBound {
   double relative_ = 0;
   double absolute_ = 0;
 };
+
+/// 8-bit screens: what a score of this query takes off for every unit of the base row's residual. An upper bound.
+float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
 
 /// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float
 /// stops at its largest number: -inf above a value would dismiss everything. NaN stays.

@@ -16,7 +16,7 @@ constexpr Index kSampleElements = Index{1} << 21;  // 16 MiB of doubles
 constexpr double kHalfUlp64 = 0x1p-53;
 constexpr double kOutward = 1 + 0x1p-40;
 // Beyond this square of a scaled norm, products in fp32 may overflow: such rows bypass the screen.
-constexpr double kLargestNorm2 = 0x1p100;
+constexpr double kLargestNorm2 = kernels::kLargestQuantisedNorm2;
 // s^2 must not overflow double.
 constexpr int kLargestScaleExponent = 480;
 constexpr Index kWrappedPadded = 16;  // three columns, padded as all rows are
@@ -111,9 +111,16 @@ NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool c
   return row;
 }
 
-/// Packs a row as it is, or wrapped into the brick.
-NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, const support::AlignedBuffer<double>& centre, bool centred,
-                       Index padded, float* out) noexcept {
+/// Packs a row as it is, wrapped into the brick, or as integers.
+NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, kernels::QuantiseKernel quantise, const double* row,
+                       const support::AlignedBuffer<double>& centre, bool centred, Index padded, float* out) noexcept {
+  if (n.int8) {
+    const kernels::QuantiseStats stats = quantise(row, centre.data(), n.scale, padded, reinterpret_cast<std::int8_t*>(out));
+    NarrowedRow r = narrowed(n, {.norm2 = stats.norm2, .residual2 = stats.residual2, .residual_sum = 0, .residual_max = stats.residual_max}, centred);
+    r.step = stats.step;
+    r.sum = stats.sum;
+    return r;
+  }
   if (n.lattice == nullptr) return narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), centred);
   double wrapped[kWrappedPadded] = {};
   const double rounding = kernels.wrap(*n.lattice, row, wrapped);
@@ -137,13 +144,24 @@ bool narrows_exactly(DType dtype) noexcept {
   }
 }
 
-Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation,
+Index narrowed_depth(Index d, Screen screen) noexcept {
+  if (screen != Screen::int8) return d;
+  return (d + 3) / 4;
+}
+
+kernels::ScreenKernels screen_kernels(const Narrowing& n, const kernels::CpuKernels& kernels, Index rows) noexcept {
+  return n.int8 ? kernels.int8_screen(rows) : kernels.screen(n.element, n.dot, rows);
+}
+
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, Screen screen, double bound_inflation,
                            const metrics::Lattice* lattice) {
   const Index padded = reader.padded();
+  const bool dot = screen != Screen::fp32_direct;
   Narrowing n;
   n.dot = dot;
   n.lattice = lattice;
-  n.depth = packed_cols(traits, reader.rows().cols);
+  n.int8 = screen == Screen::int8;
+  n.depth = narrowed_depth(packed_cols(traits, reader.rows().cols), screen);
   n.element = dot ? Element::product : traits.direct_element;
   const BoundForm form = dot ? traits.dot : traits.direct;
   n.factor = form == BoundForm::dot_product ? 1.0f : 2.0f;
@@ -166,17 +184,21 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
   double centre_norm = 0;
   for (const double c : n.base_centre) centre_norm = std::hypot(centre_norm, c * n.scale);
   const double z_scale = form == BoundForm::direct_linear ? n.scale : n.scale * n.scale;
-  n.bound = metrics::make_context(form, n.depth, z_scale, centre_norm * kOutward, bound_inflation);
+  n.bound = metrics::make_context(form, packed_cols(traits, reader.rows().cols), z_scale, centre_norm * kOutward, bound_inflation, n.int8);
   if (lattice != nullptr) n.bound.fold_slack = fold_slack(*lattice) * n.scale;
   return n;
 }
 
 NarrowedRow narrow_base_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  return narrow_row(n, kernels, row, n.base_centre, n.base_centred, padded, out);
+  return narrow_row(n, kernels, kernels.quantise_base, row, n.base_centre, n.base_centred, padded, out);
 }
 
 NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  NarrowedRow r = narrow_row(n, kernels, row, n.query_centre, n.query_centred, padded, out);
+  NarrowedRow r = narrow_row(n, kernels, kernels.quantise_query, row, n.query_centre, n.query_centred, padded, out);
+  if (n.int8) {
+    auto* bytes = reinterpret_cast<unsigned char*>(out);
+    for (Index t = 0; t < padded; ++t) bytes[t] = static_cast<unsigned char>(bytes[t] + kernels.int8_levels);
+  }
   if (n.bound.form == BoundForm::dot_product) {
     // Scaled once here and once by hand: both factors are exact powers of two.
     r.terms.dot_centre = kernels.canonical[static_cast<int>(Element::product)](row, n.base_centre.data(), padded) * n.scale * n.scale;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Here: how rows of doubles become the fp32 rows that screens see: centre, scale, and the terms their bounds need.
+// Here: how rows of doubles become the fp32 or 8-bit rows that screens see: centre, scale, and the terms their bounds need.
 // Not here: memory layout (panels.hpp).
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "metrics/traits.hpp"
 #include "prepare/row_reader.hpp"
 #include "support/aligned_buffer.hpp"
+#include "tessera/options.hpp"
 
 namespace tessera::prepare {
 
@@ -17,12 +18,13 @@ struct Narrowing {
   metrics::BoundContext bound;
   metrics::Element element = metrics::Element::product;  // what the screen sums
   bool dot = true;
+  bool int8 = false;                              // 8-bit integers instead of floats; dot form only
+  Index depth = 0;                                // words of a narrowed row: floats, or fours of integers
   float factor = 2;                               // dot form: score = bias - factor * <a, b>
   double scale = 1;                               // s, a power of two
   support::AlignedBuffer<double> base_centre;     // [padded]
   support::AlignedBuffer<double> query_centre;    // [padded]; zero for inner_product
   const metrics::Lattice* lattice = nullptr;      // periodic: rows are wrapped first, and packed as three columns of its frame
-  Index depth = 0;                                // columns that are packed
   bool base_centred = false;                      // a subtraction was rounded
   bool query_centred = false;
 };
@@ -31,6 +33,8 @@ struct Narrowing {
 struct NarrowedRow {
   metrics::RowTerms terms;
   bool bypass = false;
+  float step = 0;         // 8-bit rows: value = step * integer
+  std::int32_t sum = 0;   // of the integers
 };
 
 /// Whether fp32 holds every value of the type exactly.
@@ -38,13 +42,19 @@ bool narrows_exactly(DType dtype) noexcept;
 
 /// Looks at a sample of rows and chooses centre and scale. Any choice is right; a good one makes bounds tight.
 /// lattice  of metrics between nearest images, else null; outlives the narrowing.
-Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, bool dot, double bound_inflation,
+Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits& traits, Screen screen, double bound_inflation,
                            const metrics::Lattice* lattice = nullptr);
 
 /// Columns that rows of d columns are packed as.
 inline Index packed_cols(const metrics::MetricTraits& traits, Index d) noexcept { return traits.nearest_image ? kMostPeriodicCols : d; }
 
-/// out [padded] floats.
+/// Words of a narrowed row of d columns.
+Index narrowed_depth(Index d, Screen screen) noexcept;
+
+/// The kernels that screen `rows` query rows narrowed so.
+kernels::ScreenKernels screen_kernels(const Narrowing& narrowing, const kernels::CpuKernels& kernels, Index rows) noexcept;
+
+/// out [padded] words. 8-bit integers of base rows are signed, those of query rows have the instruction set's int8_levels added.
 NarrowedRow narrow_base_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
 NarrowedRow narrow_query_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
 

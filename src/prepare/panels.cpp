@@ -30,25 +30,35 @@ class PanelPacker {
         row_(static_cast<std::size_t>(reader.padded())), narrow_(static_cast<std::size_t>(width_ * stride_)) {}
 
   void pack(Index panel, RowTerms& tile) {
-    const Index d = narrowing_.depth;
+    const Index depth = narrowing_.depth;
     const Index first = panel * width_;
     const Index count = std::min(width_, out_.count - first);
     for (Index j = 0; j < count; ++j) pack_row(first + j, narrow_.data() + j * stride_, tile);
-    reader_.kernels().interleave(narrow_.data(), stride_, count, d, width_, 0.0f, out_.panels.data() + panel * d * width_);
+    reader_.kernels().interleave(narrow_.data(), stride_, count, depth, width_, out_.panels.data() + panel * depth * width_);
     if (!narrowing_.dot) return;
     // Positions past the end are never nearer than anything.
     for (Index j = count; j < width_; ++j) out_.bias[first + j] = std::numeric_limits<float>::infinity();
+    if (!narrowing_.int8) return;
+    std::fill_n(out_.col_scale.data() + first + count, width_ - count, 0.0f);
+    std::fill_n(out_.col_residual.data() + first + count, width_ - count, 0.0f);
+    std::fill_n(out_.col_start.data() + first + count, width_ - count, 0);
   }
 
  private:
   void pack_row(Index position, float* narrow, RowTerms& tile) {
     reader_.read(out_.row_at(position), row_.data());
     const NarrowedRow row = narrow_base_row(narrowing_, reader_.kernels(), row_.data(), reader_.padded(), narrow);
+    // NaN survives every comparison, so a row without a bound is always computed exactly.
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     if (row.bypass) {
-      // NaN survives every comparison, so this row is always computed exactly.
-      std::fill_n(narrow, reader_.padded(), std::numeric_limits<float>::quiet_NaN());
+      std::fill_n(narrow, reader_.padded(), narrowing_.int8 ? 0.0f : kNan);
     } else {
       take_maxima(tile, row.terms);
+    }
+    if (narrowing_.int8) {
+      out_.col_scale[position] = row.bypass ? kNan : row.step;
+      out_.col_residual[position] = metrics::float_up(row.terms.residual);
+      out_.col_start[position] = row.bypass ? 0 : -reader_.kernels().int8_levels * row.sum;
     }
     if (narrowing_.dot) {
       out_.bias[position] = narrowing_.bound.form == metrics::BoundForm::dot_squared ? static_cast<float>(row.terms.norm2) : 0.0f;
@@ -76,10 +86,11 @@ void order_positions(const RowReader& reader, core::Executor& executor, Panels& 
 
 }  // namespace
 
-std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept {
+std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept {
   if (screen == Screen::double_precision) return 0;
+  const Index beside = screen == Screen::int8 ? 4 : 1;  // bias, and for integers their step, residual and start
   return static_cast<std::uint64_t>(panels_of(n, panel_cols)) * static_cast<std::uint64_t>(panel_cols) *
-         static_cast<std::uint64_t>(d + 1) * sizeof(float);
+         static_cast<std::uint64_t>(depth + beside) * sizeof(float);
 }
 
 std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows special, const Narrowing* narrowing,
@@ -88,7 +99,7 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
   out->rows = reader.rows();
   out->row_of_position = rows_left(reader.rows().rows, special);
   out->special = std::move(special);
-  out->count = reader.rows().rows - std::ssize(out->special.skipped) - std::ssize(out->special.zero);
+  out->count = reader.rows().rows - std::ssize(out->special.skipped) - std::ssize(out->special.zero) - std::ssize(out->special.denied);
   out->tile_cols = tile_cols;
   if (narrowing == nullptr) return out;
 
@@ -97,7 +108,13 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
   const Index panels = panels_of(out->count, width);
   const Index panels_per_tile = tile_cols / width;
   out->panels = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width * narrowing->depth));
-  if (narrowing->dot) out->bias = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width));
+  const auto columns = static_cast<std::size_t>(panels * width);
+  if (narrowing->dot) out->bias = support::AlignedBuffer<float>(columns);
+  if (narrowing->int8) {
+    out->col_scale = support::AlignedBuffer<float>(columns);
+    out->col_residual = support::AlignedBuffer<float>(columns);
+    out->col_start = support::AlignedBuffer<std::int32_t>(columns);
+  }
   out->tile_terms.resize(static_cast<std::size_t>(panels_of(out->count, tile_cols)));
   const Index tiles = std::ssize(out->tile_terms);
   const Index tiles_per_task = std::max<Index>(1, kPositionsPerTask / tile_cols);

@@ -20,20 +20,25 @@ struct Panels final : core::PreparedSegment {
   Index count = 0;                          // positions
   Index tile_cols = 0;
   std::vector<Index> row_of_position;       // [count]; empty: position is row
-  support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), d, panel_cols]; empty for the double screen
+  support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), depth, panel_cols] words; empty for the double screen
   support::AlignedBuffer<float> bias;       // [ceil(count / panel_cols), panel_cols]; dot form only
+  support::AlignedBuffer<float> col_scale;  // likewise; 8-bit rows only: the step of each row's integers
+  support::AlignedBuffer<float> col_residual;      // likewise: what the integers leave over, its norm rounded up
+  support::AlignedBuffer<std::int32_t> col_start;  // likewise: what takes the offset of the queries' integers out of a sum
   std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows
   metrics::RowTerms all_terms;              // maxima over all rows
   BlockTree tree;                           // over tiles; empty unless the segment is pruned
 
   Index cols() const noexcept override { return count; }
   std::uint64_t bytes() const noexcept override {
-    return panels.bytes() + bias.bytes() + row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms) + tree.bytes();
+    return panels.bytes() + bias.bytes() + col_scale.bytes() + col_residual.bytes() + col_start.bytes() +
+           row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms) + tree.bytes();
   }
   std::span<const Index> order() const noexcept override { return tree.empty() ? std::span<const Index>{} : row_of_position; }
   void describe(Report& report) const override {
     report.skipped_base += std::ssize(special.skipped);
     report.zero_base += std::ssize(special.zero);
+    report.denied_base += std::ssize(special.denied);
   }
   Index row_at(Index position) const noexcept { return row_of_position.empty() ? position : row_of_position[static_cast<std::size_t>(position)]; }
   std::int64_t id_at(Index position) const noexcept { return rows.first_id + row_at(position); }
@@ -47,7 +52,7 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
 /// kd_order's fine runs: at least the queries in one tile of a pruned search.
 inline constexpr Index kPrunedRows = 8;
 
-/// Bytes that packing n rows of d columns will take.
-std::uint64_t panel_bytes(Index n, Index d, Index panel_cols, Screen screen) noexcept;
+/// Bytes that packing n rows of `depth` words will take.
+std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept;
 
 }  // namespace tessera::prepare

@@ -96,25 +96,31 @@ core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows)
     for (Index& row : part) row -= rows.first;
     return part;
   };
-  return {within(all.skipped), within(all.zero)};
+  return {within(all.skipped), within(all.zero), within(all.denied)};
 }
 
 std::vector<Index> rows_left(Index rows, const core::SpecialRows& special) {
-  if (special.skipped.empty() && special.zero.empty()) return {};
+  if (special.skipped.empty() && special.zero.empty() && special.denied.empty()) return {};
   std::vector<Index> left;
   left.reserve(static_cast<std::size_t>(rows));
-  auto skipped = special.skipped.begin();
-  auto zero = special.zero.begin();
+  // Each list is ascending: a row that is in one is next in it.
+  const auto next_of = [](const std::vector<Index>& sorted, std::size_t& at, Index row) {
+    const bool here = at < sorted.size() && sorted[at] == row;
+    at += here ? 1 : 0;
+    return here;
+  };
+  std::size_t skipped = 0, zero = 0, denied = 0;
   for (Index i = 0; i < rows; ++i) {
-    if (skipped != special.skipped.end() && *skipped == i) {
-      ++skipped;
-    } else if (zero != special.zero.end() && *zero == i) {
-      ++zero;
-    } else {
-      left.push_back(i);
-    }
+    if (!next_of(special.skipped, skipped, i) && !next_of(special.zero, zero, i) && !next_of(special.denied, denied, i)) left.push_back(i);
   }
   return left;
+}
+
+void deny(core::SpecialRows& special, const std::vector<Index>& denied) {
+  const auto is_denied = [&](Index row) { return std::ranges::binary_search(denied, row); };
+  std::erase_if(special.skipped, is_denied);
+  std::erase_if(special.zero, is_denied);
+  special.denied = denied;
 }
 
 core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor,

@@ -31,4 +31,7 @@ core::SpecialRows special_within(const core::SpecialRows& all, core::Range rows)
 /// The numbers of the rows that are not special, of `rows` in all; empty when none is special.
 std::vector<Index> rows_left(Index rows, const core::SpecialRows& special);
 
+/// Leaves out what a filter denies, whatever else these rows are. denied: ascending.
+void deny(core::SpecialRows& special, const std::vector<Index>& denied);
+
 }  // namespace tessera::prepare

@@ -174,7 +174,7 @@ void ValuePacker::pack(Index first, Index count, PackedValueRows& out, Index pan
     out.norm[at] = static_cast<float>(std::sqrt(norm2));
     out.slack[at] = metrics::float_up(row.terms.residual * kSlackFactor);
   }
-  kernels.interleave(narrow_.data(), stride_, width_, out.cols, width_, 0.0f, out.packed.data() + panel * out.cols * width_);
+  kernels.interleave(narrow_.data(), stride_, width_, out.cols, width_, out.packed.data() + panel * out.cols * width_);
 }
 
 }  // namespace tessera::prepare

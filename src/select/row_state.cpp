@@ -8,11 +8,24 @@ namespace tessera::select {
 
 using core::Candidate;
 
-RowCapacity RowCapacity::for_k(Index k, Index hits, bool eager) noexcept {
+RowCapacity RowCapacity::for_k(Index k, Index hits, bool eager, bool coarse) noexcept {
   // Twice k amortises a compaction over k new pairs; 32 more keeps small k from compacting every few hits.
-  const Index trigger = eager ? k + k / 2 + 8 : 2 * k + 32;
-  return {.k = k, .trigger = trigger, .pending = trigger + hits};
+  // Coarse brackets: most pending pairs wait until the threshold has fallen far enough to drop them uncomputed.
+  const Index trigger = coarse ? 4 * k + 128 : eager ? k + k / 2 + 8 : 2 * k + 32;
+  return {.k = k, .trigger = trigger, .pending = trigger + hits, .coarse = coarse};
 }
+
+namespace {
+
+/// New pending pairs between two compactions of coarse brackets: few, because each may lower the threshold.
+Index coarse_step(const RowCapacity& capacity) noexcept { return capacity.k / 2 + 8; }
+
+/// The middle of a bracket: where z probably is. Pairs without a bracket come first.
+float likely_z(const Pending& p) noexcept {
+  return p.lower == -std::numeric_limits<float>::infinity() ? p.lower : 0.5f * p.lower + 0.5f * p.upper;
+}
+
+}  // namespace
 
 void RowState::reset(const RowCapacity& capacity, Pending* pending, Candidate* best) noexcept {
   capacity_ = capacity;
@@ -20,6 +33,7 @@ void RowState::reset(const RowCapacity& capacity, Pending* pending, Candidate* b
   best_ = best;
   pending_count_ = 0;
   best_count_ = 0;
+  next_compaction_ = capacity.coarse ? coarse_step(capacity) : capacity.trigger;
   tau_ = std::numeric_limits<float>::infinity();
 }
 
@@ -47,6 +61,11 @@ void RowState::seed(const Candidate* candidates, Index count, Refiner& refiner, 
 void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcept {
   const Index known = pending_count_ + best_count_;
   if (known < capacity_.k) return;
+  if (capacity_.coarse && best_count_ == capacity_.k) {  // wide brackets have nothing to add to exact keys
+    const Candidate& last = *std::max_element(best_, best_ + best_count_);
+    tau_ = std::min(tau_, refiner.widest(refiner.z_above(last.key)));
+    return;
+  }
   float* uppers = scratch.uppers.data();
   for (Index i = 0; i < pending_count_; ++i) uppers[i] = pending_[i].upper;
   for (Index i = 0; i < best_count_; ++i) uppers[pending_count_ + i] = refiner.z_above(best_[i].key);
@@ -54,27 +73,50 @@ void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcep
   tau_ = std::min(tau_, refiner.widest(uppers[capacity_.k - 1]));
 }
 
+void RowState::drop_past_threshold() noexcept {
+  pending_count_ = std::remove_if(pending_, pending_ + pending_count_, [&](const Pending& p) { return p.lower > tau_; }) - pending_;
+}
+
 void RowState::compact(Refiner& refiner, const Scratch& scratch) {
+  if (capacity_.coarse) return compact_coarse(refiner, scratch);
   lower_threshold(refiner, scratch);
-  const Pending* end = std::remove_if(pending_, pending_ + pending_count_, [&](const Pending& p) { return p.lower > tau_; });
-  pending_count_ = end - pending_;
+  drop_past_threshold();
   // Half the room between k and the trigger must come free, or compactions would follow each other closely.
   if (pending_count_ > (capacity_.k + capacity_.trigger) / 2) {
-    refine_pending(refiner, scratch);
+    refine_pending(pending_count_, refiner, scratch);
     lower_threshold(refiner, scratch);
   }
 }
 
-void RowState::refine_pending(Refiner& refiner, const Scratch& scratch) {
+void RowState::compact_coarse(Refiner& refiner, const Scratch& scratch) {
+  // First k exact candidates, so that there is an exact threshold; from then on the pairs that probably belong to the k best.
+  const auto nearer = [](const Pending& a, const Pending& b) { return likely_z(a) < likely_z(b); };
+  if (const Index wanted = std::min(capacity_.k - best_count_, pending_count_); wanted > 0) {
+    if (wanted < pending_count_) std::nth_element(pending_, pending_ + wanted, pending_ + pending_count_, nearer);
+    refine_pending(wanted, refiner, scratch);
+  }
+  lower_threshold(refiner, scratch);
+  drop_past_threshold();
+  const Index likely = std::partition(pending_, pending_ + pending_count_, [&](const Pending& p) { return likely_z(p) <= tau_; }) - pending_;
+  if (likely > 0) {
+    refine_pending(likely, refiner, scratch);
+    lower_threshold(refiner, scratch);
+    drop_past_threshold();
+  }
+  if (pending_count_ > capacity_.trigger / 2) refine_pending(pending_count_, refiner, scratch);
+  next_compaction_ = pending_count_ + coarse_step(capacity_);
+}
+
+void RowState::refine_pending(Index count, Refiner& refiner, const Scratch& scratch) {
   Candidate* out = std::copy_n(best_, best_count_, scratch.refined.data());
-  refiner.keys({pending_, static_cast<std::size_t>(pending_count_)}, out);
-  keep_best({scratch.refined.data(), static_cast<std::size_t>(best_count_ + pending_count_)});
-  pending_count_ = 0;
+  refiner.keys({pending_, static_cast<std::size_t>(count)}, out);
+  keep_best({scratch.refined.data(), static_cast<std::size_t>(best_count_ + count)});
+  pending_count_ = std::copy(pending_ + count, pending_ + pending_count_, pending_) - pending_;
 }
 
 void RowState::finish(Refiner& refiner, const Scratch& scratch, Candidate* out) {
   compact(refiner, scratch);
-  refine_pending(refiner, scratch);
+  refine_pending(pending_count_, refiner, scratch);
   std::sort(best_, best_ + best_count_);
   std::copy_n(best_, best_count_, out);
   std::fill(out + best_count_, out + capacity_.k, Candidate{});

@@ -24,8 +24,9 @@ struct RowCapacity {
   Index k;
   Index trigger;  // pending pairs at which a row is compacted
   Index pending;  // room: trigger + one kernel call's hits
+  bool coarse;    // brackets are wide: the likeliest pending pairs are computed exactly at every compaction
   /// eager: compact early, where a lower threshold saves whole tiles.
-  static RowCapacity for_k(Index k, Index hits, bool eager = false) noexcept;
+  static RowCapacity for_k(Index k, Index hits, bool eager = false, bool coarse = false) noexcept;
 };
 
 /// Computes the canonical keys of pending pairs; append them to out.
@@ -58,7 +59,7 @@ class RowState {
   }
   /// Tells that k pairs of this row are known to have z at or below this.
   void offer_threshold(float z, const Refiner& refiner) noexcept { tau_ = z < tau_ ? std::min(tau_, refiner.widest(z)) : tau_; }
-  bool wants_compaction() const noexcept { return pending_count_ >= capacity_.trigger; }
+  bool wants_compaction() const noexcept { return pending_count_ >= next_compaction_; }
 
   /// Lowers the threshold to the k-th smallest upper bound and drops what is past it; where bounds are too coarse to make
   /// room, computes the pending pairs exactly.
@@ -71,7 +72,10 @@ class RowState {
 
  private:
   void lower_threshold(Refiner& refiner, const Scratch& scratch) noexcept;
-  void refine_pending(Refiner& refiner, const Scratch& scratch);
+  void drop_past_threshold() noexcept;
+  void compact_coarse(Refiner& refiner, const Scratch& scratch);
+  /// Computes the first `count` pending pairs and moves them to the candidates.
+  void refine_pending(Index count, Refiner& refiner, const Scratch& scratch);
   void keep_best(std::span<core::Candidate> candidates) noexcept;
 
   RowCapacity capacity_{};
@@ -79,6 +83,7 @@ class RowState {
   core::Candidate* best_ = nullptr;
   Index pending_count_ = 0;
   Index best_count_ = 0;
+  Index next_compaction_ = 0;  // pending pairs at which it is due
   float tau_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace tessera::support {
 struct CpuFeatures {
   bool avx2_fma_f16c = false;
   bool avx512 = false;  // F, BW, DQ, VL
+  bool vnni = false;    // AVX512_VNNI
 };
 CpuFeatures cpu_features() noexcept;
 

@@ -125,7 +125,7 @@ class Usage(CliTest):
 class Unsupported(CliTest):
     def test_known_but_absent_backends_and_screens_exit_1(self):
         self.random_files()
-        for flag, value in [("--backend", "cuda"), ("--screen", "int8"), ("--screen", "bf16"), ("--screen", "blas")]:
+        for flag, value in [("--backend", "cuda"), ("--screen", "bf16"), ("--screen", "blas")]:
             with self.subTest(value):
                 error = self.run_tessera("topk", "-b", "base.npy", "-k", 3, flag, value, expect=1).stderr
                 self.assertIn("unsupported in this build", error)
@@ -196,6 +196,61 @@ class BrokenInputs(CliTest):
         self.assertNotIn(1, ids)
         report = json.loads(self.run_tessera("topk", "-b", "nan.npy", "-k", 2, "--nan", "skip", "--json").stdout)
         self.assertTrue(any("NaN" in warning for warning in report["warnings"]), report["warnings"])
+
+
+class Filters(CliTest):
+    def answer(self, queries, base, kept, k):
+        ids, _ = nearest(queries, base[kept], k)
+        return np.asarray(kept)[ids]
+
+    def test_ids_and_masks_say_the_same(self):
+        base, queries = self.random_files()
+        args = ["-b", "base.npy", "--queries", "queries.npy", "-k", 5]
+        kept = np.arange(3, 500, 7)
+        others = np.setdiff1d(np.arange(500), kept)
+        mask = np.zeros(500, dtype=bool)
+        mask[kept] = True
+        np.save(self.dir / "mask.npy", mask)
+        np.save(self.dir / "not.npy", ~mask)
+        np.save(self.dir / "kept.npy", kept[::-1].copy())
+        np.save(self.dir / "others.npy", others.astype(np.uint32))
+        np.savetxt(self.dir / "kept.csv", kept, fmt="%d")
+        want = self.answer(queries, base, kept, 5)
+        for flag, name in [("--allow", "mask.npy"), ("--deny", "not.npy"), ("--allow", "kept.npy"), ("--deny", "others.npy"), ("--allow", "kept.csv")]:
+            with self.subTest(flag=flag, name=name):
+                np.testing.assert_array_equal(self.topk(*args, flag, name)[0], want)
+        report = json.loads(self.run_tessera("topk", *args, "--allow", "mask.npy", "--json").stdout)
+        self.assertEqual(report["denied_base"], len(others))
+
+    def test_of_a_slice_they_are_still_the_files_rows(self):
+        base, queries = self.random_files()
+        kept = np.arange(0, 500, 2)
+        np.save(self.dir / "kept.npy", kept)
+        want = self.answer(queries, base, kept[(kept >= 100) & (kept < 300)], 5)
+        ids = self.topk("-b", "base.npy", "--base-rows", "100:300", "--queries", "queries.npy", "-k", 5, "--allow", "kept.npy")[0]
+        np.testing.assert_array_equal(ids, want)
+
+    def test_what_is_no_row_or_no_mask_exits_3(self):
+        self.random_files()
+        for array, says in [(np.array([3, 500]), "500"), (np.array([3, -1]), "-1"), (np.array([0.5]), "0.5"),
+                            (np.ones(499, dtype=bool), "499"), (np.full(500, 2, dtype=np.uint8), "0 or 1")]:
+            with self.subTest(says=says):
+                np.save(self.dir / "filter.npy", array)
+                error = self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--deny", "filter.npy", expect=3).stderr
+                self.assertIn(says, error)
+                self.assertIn("filter.npy", error)
+
+    def test_both_flags_at_once_are_refused(self):
+        self.random_files()
+        np.save(self.dir / "filter.npy", np.array([1]))
+        self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--allow", "filter.npy", "--deny", "filter.npy", expect=2)
+
+    def test_too_few_rows_left_are_padded_with_a_warning(self):
+        self.random_files()
+        np.save(self.dir / "two.npy", np.array([4, 9]))
+        ids, distances, done = self.topk("-b", "base.npy", "--queries", "queries.npy", "-k", 3, "--allow", "two.npy")
+        self.assertEqual(set(ids[0]), {4, 9, -1})
+        self.assertTrue(np.isinf(distances[:, 2]).all())
 
 
 class Outputs(CliTest):

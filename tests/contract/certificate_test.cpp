@@ -95,6 +95,17 @@ TEST_P(Certificate, OfDirectLinearIsFoundOutByItsChain) {
   expect_found_out(Metric::l1, Screen::fp32_direct, DType::f32, chain_row(1000, kGainedTerm), staged(competitor, zeros(1, 1000), false));
 }
 
+TEST_P(Certificate, OfTheInt8ScreenIsFoundOutByNarrowing) {
+  const auto [query, target] = int8_attainer();
+  // Sixteen elements lose 0.06125 each: the product is short by 0.98, the square too large by 1.96.
+  Matrix farther = target;
+  farther.values[0] = std::sqrt(target.values[0] * target.values[0] + 0.5);
+  expect_found_out(Metric::sqeuclidean, Screen::int8, DType::f64, query, staged(farther, target, true));
+  Matrix less = target;
+  for (std::size_t t = 1; t < less.values.size(); ++t) less.values[t] -= 0.3 / 16;
+  expect_found_out(Metric::inner_product, Screen::int8, DType::f64, query, staged(less, target, true));
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, Certificate, ::testing::ValuesIn(isas()), [](const auto& p) { return p.param; });
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr Index kBaseRows[] = {0, 1, 2, 7, 8, 9, 23, 24, 25, 47, 48, 49, 95, 96,
 constexpr Index kQueryRows[] = {0, 1, 3, 4, 5, 8, 9, 33, 70};
 constexpr Index kCols[] = {1, 2, 3, 15, 16, 17, 33, 100};
 constexpr Index kTiles[] = {0, 48, 96};
-constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision};
+constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8};
 constexpr Schedule kSchedules[] = {Schedule::automatic, Schedule::by_query, Schedule::by_base};
 constexpr SelfMode kSelfModes[] = {SelfMode::none, SelfMode::natural, SelfMode::exclude, SelfMode::first};
 
@@ -37,7 +37,7 @@ enum Factor { base_dtype, query_dtype, base_layout, query_layout, kind, base_row
 
 std::vector<int> levels() {
   return {kDTypeCount, kDTypeCount, kLayoutCount, kLayoutCount, kKindCount, static_cast<int>(std::size(kBaseRows)), static_cast<int>(std::size(kQueryRows)),
-          static_cast<int>(std::size(kCols)), 6, 4, 2, 3, 5, 3, 3, 2, 2, 2};
+          static_cast<int>(std::size(kCols)), 6, 4, 2, 3, static_cast<int>(std::size(kScreens)), 3, 3, 2, 2, 2};
 }
 
 /// One row of the table, resolved.
@@ -132,11 +132,11 @@ KnnOptions options_of(const Case& c, Index nq) {
 }
 
 bool unprunable(Metric metric, Screen wish) {
-  return metric == Metric::inner_product || wish == Screen::fp32_dot || wish == Screen::double_precision;
+  return metric == Metric::inner_product || wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::double_precision;
 }
 
 bool unavailable(Metric metric, Screen wish) {
-  if (wish == Screen::fp32_dot) return metric == Metric::l1 || metric == Metric::linf;
+  if (wish == Screen::fp32_dot || wish == Screen::int8) return metric == Metric::l1 || metric == Metric::linf;
   return wish == Screen::fp32_direct && metric == Metric::inner_product;
 }
 

@@ -66,13 +66,13 @@ TEST_P(Invariant, ShorterListsArePrefixesOfLongerOnes) {
 /// A dozen plans in which every two choices of screen, schedule, threads, memory budget and tile meet; returns how many calls were
 /// streamed.
 Index compare_plans(const RowSet& queries, const RowSet& base, Index k, KnnOptions options, const Neighbours& want, std::uint64_t seed) {
-  constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision};
+  constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8};
   constexpr Schedule kSchedules[] = {Schedule::by_query, Schedule::by_base};
-  constexpr std::uint64_t kMemory[] = {0, 30000, 60000};
+  constexpr std::uint64_t kMemory[] = {0, 16000, 60000};
   constexpr Index kTiles[] = {48, 96, 1000};
   constexpr Pruning kPrunings[] = {Pruning::off, Pruning::on};
   Index streamed = 0;
-  for (const std::vector<int>& at : pairwise({4, 2, 3, 3, 3, 2}, seed)) {
+  for (const std::vector<int>& at : pairwise({static_cast<int>(std::size(kScreens)), 2, 3, 3, 3, 2}, seed)) {
     options.screen = kScreens[at[0]];
     options.schedule = kSchedules[at[1]];
     options.threads = at[2] + 1;

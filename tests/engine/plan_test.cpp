@@ -16,7 +16,7 @@ using engine::plan_queries;
 using engine::Wishes;
 
 constexpr std::uint64_t kPlenty = std::uint64_t{8} << 30;
-const core::DeviceInfo kDevice{.threads = 4, .l2_bytes = 1 << 20, .panel_rows = 8, .panel_cols = 48};
+const core::DeviceInfo kDevice{.threads = 4, .l2_bytes = 1 << 20, .panel_rows = 8, .panel_cols = 48, .has_int8 = true};
 
 const metrics::MetricTraits& of(Metric metric) { return metrics::traits_of(metric); }
 
@@ -38,6 +38,9 @@ TEST(BasePlan, ChoosesAScreenTheMetricHas) {
   EXPECT_EQ(chosen(Metric::inner_product, 3, Screen::fp32), Screen::fp32_dot);
   EXPECT_EQ(chosen(Metric::l1, 300, Screen::fp32), Screen::fp32_direct);
   EXPECT_EQ(chosen(Metric::l1, 300, Screen::double_precision), Screen::double_precision);
+  EXPECT_EQ(chosen(Metric::cosine, 100, Screen::int8), Screen::int8);
+  EXPECT_EQ(chosen(Metric::cosine, engine::kLargestInt8Cols + 1, Screen::int8), Screen::fp32_dot);
+  EXPECT_EQ(code_of([&] { chosen(Metric::l1, 100, Screen::int8); }), ErrorCode::unsupported);
   EXPECT_EQ(code_of([&] { chosen(Metric::l1, 3, Screen::fp32_dot); }), ErrorCode::unsupported);
   EXPECT_EQ(code_of([&] { chosen(Metric::inner_product, 3, Screen::fp32_direct); }), ErrorCode::unsupported);
 }

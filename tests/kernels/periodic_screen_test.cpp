@@ -45,9 +45,9 @@ class Scored {
     std::vector<float> minima(static_cast<std::size_t>(rows * width), std::numeric_limits<float>::infinity());
     std::vector<float> many;
     for (Index r = 0; r < rows; ++r) many.insert(many.end(), packed_.begin() + i * kStride, packed_.begin() + i * kStride + kStride);
-    kernels_.interleave(many.data(), kStride, rows, 3, rows, 0, query.data());
+    kernels_.interleave(many.data(), kStride, rows, 3, rows, query.data());
     const Index count = std::min<Index>(width, std::ssize(terms_));
-    kernels_.interleave(packed_.data(), kStride, count, 3, width, 0, base.data());
+    kernels_.interleave(packed_.data(), kStride, count, 3, width, base.data());
     const kernels::ScreenCall call{.query = query.data(), .base = base.data(), .bias = nullptr, .thresholds = nullptr, .lists = nullptr, .d = 3, .first_panel = 0,
                                    .last_panel = 1, .capacity = 0, .factor = 0, .fold = &fold_.terms};
     kernels_.periodic_screen(folding, rows).seed(call, minima.data());

@@ -160,8 +160,8 @@ TEST(Interleaving, PutsColumnsSideBySideAndFillsTheRest) {
   const float rows[] = {1, 2, 3, -1, 4, 5, 6, -1};  // two rows of three, stride 4
   for (const std::string& isa : isas()) {
     std::vector<float> panel(12, 99.0f);
-    kernels_of(isa).interleave(rows, 4, 2, 3, 4, 9.0f, panel.data());
-    EXPECT_EQ(panel, (std::vector<float>{1, 4, 9, 9, 2, 5, 9, 9, 3, 6, 9, 9}));
+    kernels_of(isa).interleave(rows, 4, 2, 3, 4, panel.data());
+    EXPECT_EQ(panel, (std::vector<float>{1, 4, 0, 0, 2, 5, 0, 0, 3, 6, 0, 0}));
   }
 }
 

@@ -48,7 +48,7 @@ struct Setting {
     for (Index r = 0; r < rows; ++r) lists.push_back({hits.data() + r * room, 0});
   }
   ScreenCall call() {
-    return {.query = query.data(), .base = base.data(), .bias = bias.data(), .thresholds = thresholds.data(), .lists = lists.data(), .d = d,
+    return {.query = query.data(), .base = base.data(), .bias = bias.data(), .thresholds = thresholds.data(), .lists = lists.data(), .depth = d,
             .first_panel = 0, .last_panel = panels, .capacity = static_cast<std::int32_t>((panels + 1) * k.panel_cols), .factor = 2};
   }
   float expected(const Form& form, Index r, Index position) const {

@@ -123,6 +123,10 @@ void check_data(Metric metric, int n, Index d, std::mt19937_64& random, std::map
       Tally& tally = tallies[dot ? "dot" : "direct"];
       for (const std::string& isa : isas()) {
         SCOPED_TRACE(fmt::format("data {}, d {}, {}, {}, {}", n, d, name_of(dtype), dot ? "dot" : "direct", isa));
+        if (dot) {
+          for (const Stored& q : queries) check_all(screen_all_int8(kernels_of(isa), metric, q.rows(), b.rows(), b.rows()), tallies["int8"]);
+          check_all(screen_all_int8(kernels_of(isa), metric, queries[0].rows(), b.rows(), c.rows()), tallies["int8"]);
+        }
         for (const Stored& q : queries) check_all(screen_all(kernels_of(isa), metric, dot, q.rows(), b.rows()), tally);
         check_all(screen_all(kernels_of(isa), metric, dot, queries[0].rows(), b.rows(), c.rows()), tally);
       }
@@ -206,6 +210,24 @@ TEST(AttainedBound, CauchySchwarzPartOfDotProduct) {
   for (const std::string& isa : isas()) {
     const auto a = coarsely_packed(kernels_of(isa), BoundForm::dot_product, Element::product, 1 + 0x1p-9, 1 + 0x1p-9, 1, 1);
     expect_attained(isa + ", dot_product, narrowing", a, 0.99);
+  }
+}
+
+TEST(AttainedBound, Int8ResidualAlongTheQuery) {
+  for (const std::string& isa : isas()) {
+    const auto& k = kernels_of(isa);
+    const auto [query, target] = int8_attainer();
+    const Matrix base = mirrored(target);  // the mean is 0
+    for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+      SCOPED_TRACE(fmt::format("{}, {}", isa, name_of(metric)));
+      for (const double inflation : {1.0, 0.99}) {
+        const ScreenedPairs screened = screen_all_int8(k, metric, query.view(), base.view(), base.view(), inflation);
+        const ScreenedPair& p = screened.pairs[0];
+        const PairBound bound(screened.context, p.query, p.base);
+        EXPECT_EQ(bound.lower(p.score) <= p.z, inflation == 1) << inflation;
+        EXPECT_EQ(p.score <= bound.threshold(static_cast<double>(p.z)), inflation == 1) << inflation;
+      }
+    }
   }
 }
 

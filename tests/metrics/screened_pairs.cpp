@@ -67,6 +67,27 @@ void score_row(const kernels::CpuKernels& k, kernels::ScreenKernel kernel, kerne
   }
 }
 
+/// Every pair beside its canonical value.
+ScreenedPairs paired(Metric metric, const metrics::BoundContext& context, const Narrowed& x, const Narrowed& y, const std::vector<float>& scores,
+                     const RowSet& queries, const RowSet& base) {
+  ScreenedPairs out{.context = context, .pairs = {}, .bypassed = 0};
+  const metrics::RowTerms tile = maxima(y.info);
+  std::vector<std::vector<double>> base_rows;
+  for (Index i = 0; i < base.rows; ++i) base_rows.push_back(oracle::read_row(base, i, metric));
+  for (std::size_t q = 0; q < x.info.size(); ++q) {
+    const std::vector<double> row = oracle::read_row(queries, static_cast<Index>(q), metric);
+    for (std::size_t i = 0; i < y.info.size(); ++i) {
+      if (x.info[q].bypass || y.info[i].bypass) {
+        ++out.bypassed;
+        continue;
+      }
+      const long double z = canonical_z(metric, row, base_rows[i]) * static_cast<long double>(context.z_scale);
+      out.pairs.push_back({x.info[q].terms, y.info[i].terms, tile, scores[q * y.info.size() + i], z});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<float> scores_of(const kernels::CpuKernels& k, metrics::Element element, bool dot, float factor, const std::vector<std::vector<float>>& queries,
@@ -83,11 +104,11 @@ std::vector<float> scores_of(const kernels::CpuKernels& k, metrics::Element elem
       const auto& row = base[static_cast<std::size_t>(p * k.panel_cols + j)];
       rows.insert(rows.end(), row.begin(), row.begin() + d);
     }
-    k.interleave(rows.data(), d, count, d, k.panel_cols, 0.0f, packed.data() + p * d * k.panel_cols);
+    k.interleave(rows.data(), d, count, d, k.panel_cols, packed.data() + p * d * k.panel_cols);
   }
   std::vector<float> out;
   for (const auto& query : queries) {
-    const kernels::ScreenCall call{.query = query.data(), .base = packed.data(), .bias = padded_bias.data(), .thresholds = nullptr, .lists = nullptr, .d = d,
+    const kernels::ScreenCall call{.query = query.data(), .base = packed.data(), .bias = padded_bias.data(), .thresholds = nullptr, .lists = nullptr, .depth = d,
                                    .first_panel = 0, .last_panel = panels, .capacity = 0, .factor = factor};
     score_row(k, k.screen(element, dot, 1).screen, call, n, out);
   }
@@ -96,7 +117,7 @@ std::vector<float> scores_of(const kernels::CpuKernels& k, metrics::Element elem
 
 ScreenedPairs screen_all(const kernels::CpuKernels& k, Metric metric, bool dot, const RowSet& queries, const RowSet& base, const RowSet& centred_on) {
   const metrics::MetricTraits& traits = metrics::traits_of(metric);
-  const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, dot, 1.0);
+  const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, dot ? Screen::fp32_dot : Screen::fp32_direct, 1.0);
   const Index padded = prepare::padded_cols(base.cols);
   const Narrowed x = narrow_all(prepare::RowReader(k, queries, traits.unit_rows),
                                 [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out); });
@@ -108,26 +129,51 @@ ScreenedPairs screen_all(const kernels::CpuKernels& k, Metric metric, bool dot, 
   }
   const std::vector<float> scores = scores_of(k, narrowing.element, dot, narrowing.factor, x.rows, y.rows, bias, base.cols);
 
-  ScreenedPairs out{.context = narrowing.bound, .pairs = {}, .bypassed = 0};
-  const metrics::RowTerms tile = maxima(y.info);
-  std::vector<std::vector<double>> base_rows;
-  for (Index i = 0; i < base.rows; ++i) base_rows.push_back(oracle::read_row(base, i, metric));
-  for (std::size_t q = 0; q < x.info.size(); ++q) {
-    const std::vector<double> row = oracle::read_row(queries, static_cast<Index>(q), metric);
-    for (std::size_t i = 0; i < y.info.size(); ++i) {
-      if (x.info[q].bypass || y.info[i].bypass) {
-        ++out.bypassed;
-        continue;
-      }
-      const long double z = canonical_z(metric, row, base_rows[i]) * static_cast<long double>(narrowing.bound.z_scale);
-      out.pairs.push_back({x.info[q].terms, y.info[i].terms, tile, scores[q * y.info.size() + i], z});
+  return paired(metric, narrowing.bound, x, y, scores, queries, base);
+}
+
+ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on,
+                              double inflation) {
+  const metrics::MetricTraits& traits = metrics::traits_of(metric);
+  const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, Screen::int8, inflation);
+  const Index padded = prepare::padded_cols(base.cols);
+  const Narrowed x = narrow_all(prepare::RowReader(k, queries, traits.unit_rows),
+                                [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out); });
+  const Narrowed y = narrow_all(prepare::RowReader(k, base, traits.unit_rows),
+                                [&](const double* row, float* out) { return prepare::narrow_base_row(narrowing, k, row, padded, out); });
+  const Index panels = (base.rows + k.panel_cols - 1) / k.panel_cols;
+  const auto columns = static_cast<std::size_t>(panels * k.panel_cols);
+  std::vector<float> packed(columns * static_cast<std::size_t>(narrowing.depth));
+  std::vector<float> bias(columns, kInfinity), scale(columns), residual(columns);
+  std::vector<std::int32_t> start(columns);
+  for (Index p = 0; p < panels; ++p) {
+    const Index count = std::min(k.panel_cols, base.rows - p * k.panel_cols);
+    std::vector<float> rows;
+    for (Index j = 0; j < count; ++j) {
+      const auto i = static_cast<std::size_t>(p * k.panel_cols + j);
+      rows.insert(rows.end(), y.rows[i].begin(), y.rows[i].begin() + narrowing.depth);
+      bias[i] = narrowing.bound.form == metrics::BoundForm::dot_squared ? static_cast<float>(y.info[i].terms.norm2) : 0.0f;
+      scale[i] = y.info[i].step;
+      residual[i] = metrics::float_up(y.info[i].terms.residual);
+      start[i] = -k.int8_levels * y.info[i].sum;
     }
+    k.interleave(rows.data(), narrowing.depth, count, narrowing.depth, k.panel_cols, packed.data() + p * narrowing.depth * k.panel_cols);
   }
-  return out;
+  std::vector<float> scores;
+  for (std::size_t q = 0; q < x.rows.size(); ++q) {
+    const float factor = narrowing.factor * x.info[q].step;
+    const float reach = metrics::score_reach(narrowing.bound, x.info[q].terms);
+    const kernels::ScreenCall call{.query = x.rows[q].data(), .base = packed.data(), .bias = bias.data(), .thresholds = nullptr, .lists = nullptr,
+                                   .depth = narrowing.depth, .first_panel = 0, .last_panel = panels, .capacity = 0, .factor = narrowing.factor,
+                                   .row_factor = &factor, .row_reach = &reach, .col_scale = scale.data(), .col_residual = residual.data(),
+                                   .col_start = start.data()};
+    score_row(k, k.int8_screen(1).screen, call, base.rows, scores);
+  }
+  return paired(metric, narrowing.bound, x, y, scores, queries, base);
 }
 
 metrics::BoundContext inflated(const metrics::BoundContext& c, double factor) {
-  return metrics::make_context(c.form, c.d, c.z_scale, c.centre_norm, factor);
+  return metrics::make_context(c.form, c.d, c.z_scale, c.centre_norm, factor, c.integers);
 }
 
 Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& query, const metrics::RowTerms& base, float score, long double z) {
@@ -144,6 +190,14 @@ Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& que
   const double t1 = PairBound(inflated(context, 1), query, base).threshold(tau);
   if (std::isfinite(t1) && t1 > t0) v.attained = (score - t0) / (t1 - t0);
   return v;
+}
+
+Int8Attainer int8_attainer() {
+  Int8Attainer a{zeros(1, 17), zeros(1, 17)};
+  std::fill(a.query.values.begin() + 1, a.query.values.end(), 1.0);
+  std::fill(a.target.values.begin() + 1, a.target.values.end(), 8.49 / 8);
+  a.target.values[0] = 127 / 8.0;
+  return a;
 }
 
 Matrix chain_row(Index d, double small) {

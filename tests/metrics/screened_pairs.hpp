@@ -36,6 +36,9 @@ inline ScreenedPairs screen_all(const kernels::CpuKernels& kernels, Metric metri
   return screen_all(kernels, metric, dot, queries, base, base);
 }
 
+/// The same through the 8-bit screen. `score` has the base row's own reach taken off, so a pair must be judged with `base` or `tile`.
+ScreenedPairs screen_all_int8(const kernels::CpuKernels& kernels, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on, double inflation = 1);
+
 /// Scores of one panel of narrowed rows, as the kernels compute them: every query row against every base row.
 std::vector<float> scores_of(const kernels::CpuKernels& kernels, metrics::Element element, bool dot, float factor, const std::vector<std::vector<float>>& queries,
                              const std::vector<std::vector<float>>& base, const std::vector<float>& bias, Index d);
@@ -52,6 +55,13 @@ struct Verdict {
 Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& query, const metrics::RowTerms& base, float score, long double z);
 
 // --- rows that attain bounds -----------------------------------------------------------------------------------------
+
+/// A query, and a base row whose 8-bit residual points along it: the score errs by all that the base row's residual allows.
+struct Int8Attainer {
+  Matrix query;   // (0, 1, 1, ...), exact in 8 bits
+  Matrix target;  // (127, 8.49, 8.49, ...) eighths: each 8.49 becomes 8
+};
+Int8Attainer int8_attainer();
 
 /// Just under half a unit in the last place of a float in [1, 2).
 inline constexpr double kAlmostHalfUlp = 0x1p-24 - 0x1p-44;

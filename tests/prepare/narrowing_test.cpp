@@ -20,7 +20,7 @@ using prepare::RowReader;
 
 Narrowing choose(const kernels::CpuKernels& k, const RowSet& rows, Metric metric, bool dot) {
   const auto& traits = metrics::traits_of(metric);
-  return prepare::choose_narrowing(RowReader(k, rows, traits.unit_rows), traits, dot, 1.0);
+  return prepare::choose_narrowing(RowReader(k, rows, traits.unit_rows), traits, dot ? Screen::fp32_dot : Screen::fp32_direct, 1.0);
 }
 
 struct Norms {

@@ -25,7 +25,7 @@ struct Packed {
 Packed pack(const kernels::CpuKernels& k, const RowSet& rows, core::SpecialRows special, bool dot, Index tile_cols, bool pruned = false) {
   const auto& traits = metrics::traits_of(Metric::sqeuclidean);
   const RowReader reader(k, rows, false);
-  Packed p{prepare::choose_narrowing(reader, traits, dot, 1.0), nullptr};
+  Packed p{prepare::choose_narrowing(reader, traits, dot ? Screen::fp32_dot : Screen::fp32_direct, 1.0), nullptr};
   const auto executor = engine::make_executor(2);
   p.panels = prepare::pack_panels(reader, std::move(special), &p.narrowing, tile_cols, pruned, *executor);
   return p;

@@ -39,8 +39,8 @@ class TableRefiner final : public Refiner {
 
 /// A row with its memory.
 struct Row {
-  explicit Row(Index k, Index hits = 8)
-      : capacity(RowCapacity::for_k(k, hits)), pending(static_cast<std::size_t>(capacity.pending)), best(static_cast<std::size_t>(k)),
+  explicit Row(Index k, Index hits = 8, bool coarse = false)
+      : capacity(RowCapacity::for_k(k, hits, false, coarse)), pending(static_cast<std::size_t>(capacity.pending)), best(static_cast<std::size_t>(k)),
         uppers(static_cast<std::size_t>(k + capacity.pending)), refined(static_cast<std::size_t>(k + capacity.pending)),
         scratch{{uppers.data(), uppers.size()}, {refined.data(), refined.size()}} {
     state.reset(capacity, pending.data(), best.data());
@@ -107,7 +107,7 @@ TEST(RowState, FindsTheNearestOfAnyOrderAndAnyBrackets) {
     std::vector<double> keys(n);
     for (double& key : keys) key = static_cast<double>(random() % 200) / 4;
     TableRefiner refiner(keys);
-    Row row(k);
+    Row row(k, 8, trial % 2 == 1);
     const double slack = trial % 3 == 0 ? 0.0 : trial % 3 == 1 ? 0.5 : 100.0;
     for (std::size_t i = 0; i < n; ++i) row.add(static_cast<std::uint32_t>(i), keys[i], slack, refiner);
     std::vector<Candidate> want;
@@ -128,6 +128,20 @@ TEST(RowState, RefinesFewPairsWhereBracketsAreNarrow) {
   for (std::size_t i = 0; i < keys.size(); ++i) row.add(static_cast<std::uint32_t>(i), keys[i], 1, refiner);
   row.finish(refiner);
   EXPECT_LT(refiner.refined, 60);
+}
+
+TEST(RowState, RefinesAFewTimesKOfCoarseBrackets) {
+  std::mt19937_64 random(9);
+  std::vector<double> keys(10000);
+  for (double& key : keys) key = static_cast<double>(random() % 1000000);
+  TableRefiner refiner(keys);
+  Row row(10, 8, true);
+  // Brackets as wide as the keys of 400 rows, their middles off by a fifth of it.
+  for (std::size_t i = 0; i < keys.size(); ++i) row.add(static_cast<std::uint32_t>(i), keys[i] + static_cast<double>(random() % 8000) - 4000, 20000, refiner);
+  const auto list = row.finish(refiner);
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(list[9].key, keys[9]);
+  EXPECT_LT(refiner.refined, 900);  // what lies within a bracket of the k-th, about 250, and what came before the threshold had fallen
 }
 
 TEST(RowState, TakesSeedsAsCandidatesAndIgnoresPadding) {

@@ -40,19 +40,25 @@ enum class Folding : std::uint8_t {
   list    // any brick
 };
 
-/// One query panel against a run of base panels.
+/// One query panel against a run of base panels. A word is a float, or four 8-bit elements.
 struct ScreenCall {
-  const float* query;        // [d, panel_rows], the rows' elements interleaved
-  const float* base;         // [panels, d, panel_cols]
-  const float* bias;         // [panels, panel_cols]; dot form only
+  const float* query;        // [depth, panel_rows] words, the rows' elements interleaved
+  const float* base;         // [panels, depth, panel_cols] words
+  const float* bias;         // [panels, panel_cols]; dot forms only
   const float* thresholds;   // [panel_rows]
   HitList* lists;            // [panel_rows]
-  Index d;
+  Index depth;               // words of a row
   Index first_panel;
   Index last_panel;
   std::int32_t capacity;     // of every list
   float factor;              // dot form: score = bias - factor * <query, base>
   const FoldTerms* fold = nullptr;  // periodic screens only
+  // 8-bit screen: score = bias - row_factor * (col_scale * sum q_x q_y) - row_reach * col_residual
+  const float* row_factor = nullptr;         // [panel_rows]
+  const float* row_reach = nullptr;          // [panel_rows]
+  const float* col_scale = nullptr;          // [panels, panel_cols]
+  const float* col_residual = nullptr;       // [panels, panel_cols]
+  const std::int32_t* col_start = nullptr;   // [panels, panel_cols]: -levels * sum q_y
 };
 
 /// Screens panels first..last and appends every pair that is not provably past its row's threshold: the comparison is
@@ -86,6 +92,8 @@ using NearestImageKernel = NearestImage (*)(const metrics::Lattice& lattice, con
 using WrapKernel = double (*)(const metrics::Lattice& lattice, const double* x, double* w) noexcept;
 /// As WrapKernel; n [3]: the cells that x is moved by.
 using PlaceKernel = double (*)(const metrics::Lattice& lattice, const double* x, double* w, double* n) noexcept;
+/// As CanonicalKernel, with y still in float32 as it is stored, not padded: y [d].
+using StoredCanonicalKernel = double (*)(const double* x, const float* y, Index d) noexcept;
 
 /// Converts one row to doubles and pads it with zeros: out [padded], padded = d rounded up to 16.
 using ConvertKernel = void (*)(const std::byte* row, Index col_stride, bool byte_swapped, Index d, double* out) noexcept;
@@ -111,9 +119,25 @@ struct PackStats {
 /// Narrows s * (row - centre) to fp32: out [padded], zeros past d.
 using PackKernel = PackStats (*)(const double* row, const double* centre, double scale, Index padded, float* out) noexcept;
 
-/// Interleaves `count` narrowed rows (row i at rows + i*stride) into a panel [d, width]; missing rows repeat nothing, they are
-/// filled with `fill`.
-using InterleaveKernel = void (*)(const float* rows, Index stride, Index count, Index d, Index width, float fill, float* panel) noexcept;
+/// Rows beyond this square of a norm have no integers; their stats say so by that norm (or NaN) and nothing else.
+inline constexpr double kLargestQuantisedNorm2 = 0x1p100;
+/// Smallest step: products of two steps and an integer stay normal floats.
+inline constexpr double kSmallestStep = 0x1p-60;
+
+/// A row in 8-bit integers: s * (row - centre) ~ step * q. In a query |q| <= int8_levels. In a base row |q| <= 127, and the integers
+/// of one sign that share a group add up to int8_group_sum at most: a group is 16i + {0, 1, 4, 5, 8, 9, 12, 13}, or those + 2.
+struct QuantiseStats {
+  double norm2;         // sum v^2, v = fl(x - c) * s
+  double residual2;     // sum (v - step q)^2
+  double residual_max;  // max |v - step q|
+  float step;
+  std::int32_t sum;     // sum q
+};
+/// out [padded], zeros past d.
+using QuantiseKernel = QuantiseStats (*)(const double* row, const double* centre, double scale, Index padded, std::int8_t* out) noexcept;
+
+/// Interleaves `count` narrowed rows of `depth` words (row i at rows + i*stride) into a panel [depth, width]; missing rows are zero.
+using InterleaveKernel = void (*)(const float* rows, Index stride, Index count, Index depth, Index width, float* panel) noexcept;
 
 /// Terms of fp32 that are summed before the sum is carried on in double: a chain of this length errs by 64 u, whatever d is
 /// (numerics.md, dump values).
@@ -220,6 +244,7 @@ struct CpuKernels {
   WrapKernel wrap;
   PlaceKernel place;
   ScreenKernels (*periodic_screen)(Folding folding, Index rows) noexcept;  // over rows of 3 columns, wrapped
+  StoredCanonicalKernel canonical_f32[metrics::kElementCount];
   ConvertKernel convert[kDTypeCount];
   ScanKernel scan;
   NormaliseKernel normalise;
@@ -228,6 +253,12 @@ struct CpuKernels {
   ValueKernel (*values)(metrics::Element element, ValueForm form, Index rows) noexcept;  // rows: 1 or panel_rows
   HalveKernel halve;
   QuantileKernels quantiles;
+  // 8-bit screen.
+  ScreenKernels (*int8_screen)(Index rows) noexcept;            // null: this instruction set has none that pays
+  QuantiseKernel quantise_query;
+  QuantiseKernel quantise_base;
+  int int8_levels;
+  int int8_group_sum;                                           // 0: no limit
 };
 
 namespace scalar {
@@ -237,6 +268,9 @@ namespace avx2 {
 const CpuKernels& table() noexcept;
 }
 namespace avx512 {
+const CpuKernels& table() noexcept;
+}
+namespace avx512_vnni {
 const CpuKernels& table() noexcept;
 }
 

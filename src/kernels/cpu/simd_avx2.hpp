@@ -65,6 +65,34 @@ struct Wide {
   F32 narrow() const noexcept { return {_mm256_set_m128(_mm256_cvtpd_ps(hi), _mm256_cvtpd_ps(lo))}; }
 };
 
+// As in simd_avx512.hpp.
+inline constexpr int kInt8Levels = 80;
+inline constexpr int kInt8GroupSum = 204;
+inline constexpr int kInt8Chain = 4;
+
+/// 8 sums of products of unsigned and signed bytes.
+struct I32 {
+  using Word = __m256i;
+  __m256i v;
+
+  static I32 load(const std::int32_t* p) noexcept { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+  static Word broadcast(const float* p) noexcept {
+    int word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return _mm256_set1_epi32(word);
+  }
+  template <int Words>
+  static I32 dot(I32 acc, const Word (&q)[Words], const float* base, std::int64_t stride) noexcept {
+    __m256i sum = _mm256_maddubs_epi16(q[0], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(base)));
+#pragma GCC unroll 4
+    for (int m = 1; m < Words; ++m) {
+      sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(q[m], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(base + m * stride))));
+    }
+    return {_mm256_add_epi32(acc.v, _mm256_madd_epi16(sum, _mm256_set1_epi16(1)))};
+  }
+  F32 to_float() const noexcept { return {_mm256_cvtepi32_ps(v)}; }
+};
+
 /// 16 doubles: the lanes of lanes16.
 struct F64x16 {
   __m256d q[4];
@@ -98,8 +126,23 @@ struct F64x16 {
   static F64x16 fmadd(const F64x16& a, const F64x16& b, const F64x16& c) noexcept {
     return map([&](int i) { return _mm256_fmadd_pd(a.q[i], b.q[i], c.q[i]); });
   }
+  /// Sums over 0, 1, 4, 5, 8, 9, 12, 13 and over 2, 3, 6, 7, 10, 11, 14, 15, each in some lanes.
+  F64x16 group_sums() const noexcept {
+    const __m256d s = _mm256_add_pd(_mm256_add_pd(q[0], q[1]), _mm256_add_pd(q[2], q[3]));
+    return map([&](int) { return _mm256_hadd_pd(s, s); });
+  }
   void store(double* p) const noexcept {
     for (int i = 0; i < 4; ++i) _mm256_storeu_pd(p + 4 * i, q[i]);
+  }
+  /// Rounds to integers, stores them as bytes, and returns them.
+  F64x16 round_to_bytes(std::int8_t* p) const noexcept {
+    return map([&](int i) {
+      const __m128i words = _mm256_cvtpd_epi32(q[i]);
+      const __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(words, words), words);
+      const int four = _mm_cvtsi128_si32(bytes);
+      __builtin_memcpy(p + 4 * i, &four, sizeof four);
+      return _mm256_cvtepi32_pd(words);
+    });
   }
   /// Rounds to float, stores, and returns what was stored.
   F64x16 narrow(float* p) const noexcept {

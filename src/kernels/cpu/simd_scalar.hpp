@@ -98,6 +98,37 @@ struct Wide {
   }
 };
 
+inline constexpr int kInt8Levels = 127;
+inline constexpr int kInt8GroupSum = 0;  // no limit
+inline constexpr int kInt8Chain = 1;
+
+/// 4 sums of products of unsigned and signed bytes.
+struct I32 {
+  struct Word {
+    unsigned char bytes[4];
+  };
+  std::int32_t v[F32::kWidth];
+
+  static I32 load(const std::int32_t* p) noexcept { return {{p[0], p[1], p[2], p[3]}}; }
+  static Word broadcast(const float* p) noexcept {
+    Word w;
+    __builtin_memcpy(&w, p, sizeof w);
+    return w;
+  }
+  template <int Words>
+  static I32 dot(const I32& acc, const Word (&q)[Words], const float* base, std::int64_t) noexcept {
+    static_assert(Words == 1);
+    signed char b[F32::kWidth * 4];
+    __builtin_memcpy(b, base, sizeof b);
+    I32 sum = acc;
+    for (int i = 0; i < F32::kWidth * 4; ++i) sum.v[i / 4] += q[0].bytes[i % 4] * b[i];
+    return sum;
+  }
+  F32 to_float() const noexcept {
+    return F32::map([&](int i) { return static_cast<float>(v[i]); });
+  }
+};
+
 /// 16 doubles: the lanes of lanes16.
 struct F64x16 {
   double v[16];
@@ -131,8 +162,21 @@ struct F64x16 {
   static F64x16 fmadd(const F64x16& a, const F64x16& b, const F64x16& c) noexcept {
     return map([&](int i) { return __builtin_fma(a.v[i], b.v[i], c.v[i]); });
   }
+  /// Sums over 0, 1, 4, 5, 8, 9, 12, 13 and over 2, 3, 6, 7, 10, 11, 14, 15, each in some lanes.
+  F64x16 group_sums() const noexcept {
+    return map([&](int i) { return ((v[i % 2 * 2] + v[i % 2 * 2 + 1]) + (v[i % 2 * 2 + 4] + v[i % 2 * 2 + 5])) +
+                                   ((v[i % 2 * 2 + 8] + v[i % 2 * 2 + 9]) + (v[i % 2 * 2 + 12] + v[i % 2 * 2 + 13])); });
+  }
   void store(double* p) const noexcept {
     for (int i = 0; i < 16; ++i) p[i] = v[i];
+  }
+  /// Rounds to integers, stores them as bytes, and returns them.
+  F64x16 round_to_bytes(std::int8_t* p) const noexcept {
+    return map([&](int i) {
+      const double r = __builtin_nearbyint(v[i]);
+      p[i] = static_cast<std::int8_t>(r);
+      return r;
+    });
   }
   /// Rounds to float, stores, and returns what was stored.
   F64x16 narrow(float* p) const noexcept {
