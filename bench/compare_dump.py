@@ -194,7 +194,12 @@ def faiss_check(b):
 
 
 def disk(b, n):
-    x = gaussian(np.random.default_rng(2), n, 100)
+    for name, maker in (("gaussian", gaussian), ("anisotropic", anisotropic)):
+        disk_of(b, name, maker(np.random.default_rng(2), n, 100))
+
+
+def disk_of(b, name, x):
+    n = len(x)
     path = b.save("x.npy", x)
     report = {}
 
@@ -222,7 +227,7 @@ def disk(b, n):
 
     seconds = b.timed(tessera=tessera, write_only=write_only, compute_only=compute_only)
     limit = max(statistics.median(seconds["write_only"]), statistics.median(seconds["compute_only"]))
-    b.report(f"disk, cosine {n} x {n} x 100 in {b.folder}", seconds,
+    b.report(f"disk, cosine {n} x {n} x 100, {name}, in {b.folder}", seconds,
              f"tessera / larger of both {statistics.median(seconds['tessera']) / limit:.2f}; peak memory {report['peak_rss_bytes'] / 2**20:.0f} MiB; "
              f"{report['values']['directly']} values by differences, {report['values']['canonically']} canonical")
 

@@ -39,6 +39,7 @@ struct ValuesCosts {
   std::uint64_t bytes_per_col = 0;     // one prepared column
   std::uint64_t bytes_per_worker = 0;  // scratch, besides the tile
   std::uint64_t bytes_per_row = 0;     // scratch of a worker for every row of a tile
+  bool columns_by_workers = false;     // a worker can prepare the columns of a batch itself
   double pair_nanoseconds = 0;         // one pair on one thread, roughly: whether a self matrix is worth computing by halves
 };
 
@@ -64,12 +65,16 @@ class ValuesWorker {
   virtual ValuesCounts counts() const noexcept = 0;
 };
 
+struct ValuesPlan;
+
 /// What a backend made of two sets of rows for one metric: an evaluator.
 class PreparedValues {
  public:
   virtual ~PreparedValues() = default;
   /// Looks at the data once: bad rows are errors, centre and scale are chosen from all rows, so that no shard or segment matters.
   virtual void inspect(Executor& executor) = 0;
+  /// Takes note of what was planned, before any segment is made.
+  virtual void adopt(const ValuesPlan&) {}
   /// Prepares columns [cols) of batches [batches); cols are all columns when there is more than one batch.
   virtual std::unique_ptr<ValuesSegment> segment(Range batches, Range cols, Executor& executor) = 0;
   virtual std::unique_ptr<ValuesWorker> worker(const ValuesSegment& segment, Index tile_rows) const = 0;
@@ -83,6 +88,7 @@ struct ValuesPlan {
   bool mirrored = false;       // a self matrix by halves: tile (I, J), I <= J, also serves (J, I)
   Index segment_batches = 1;
   Index segment_cols = 0;      // a multiple of tile_cols, or all columns
+  bool columns_by_workers = false;  // a tile is a batch: whoever takes it prepares its columns, and they never leave its cache
   std::string reason;          // why mirrored or not
   int threads = 1;             // workers that get a tile buffer
 };

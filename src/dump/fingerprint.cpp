@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/fingerprint.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "io/bytes.hpp"
+#include "support/cpu.hpp"
 #include "support/fail.hpp"
 
 namespace tessera::dump {
@@ -15,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Raised whenever a value may come out with other bits than before, so that no file mixes two versions' values.
-constexpr int kValuesVersion = 1;
+constexpr int kValuesVersion = 2;
 
 /// 64 bits over 8-byte words by multiply and fold, as wyhash mixes, in four lanes that do not wait for each other. It guards against
 /// changed inputs, not against intent.
@@ -31,6 +35,7 @@ class Hash {
     if (bytes > 0) word(load(p, bytes) ^ (std::uint64_t{bytes} << 56));
   }
   void word(std::uint64_t w) noexcept { state_ = mixed(state_, w); }
+  std::uint64_t value() const noexcept { return state_; }
   std::string text() const { return fmt::format("{:016x}", state_); }
 
  private:
@@ -46,24 +51,46 @@ class Hash {
   std::uint64_t state_ = 0x8EBC6AF09C88C6E3ULL;
 };
 
-std::string hash_of(const RowSet& rows) {
+std::uint64_t hash_of(const RowSet& rows, Index first, Index last) noexcept {
   Hash hash;
-  hash.word(static_cast<std::uint64_t>(rows.dtype));
-  hash.word(static_cast<std::uint64_t>(rows.rows));
-  hash.word(static_cast<std::uint64_t>(rows.cols));
-  hash.word(rows.byte_swapped ? 1 : 0);
   const auto add = [&](const std::byte* p, DType dtype, Index count, Index stride) {
     const std::size_t item = size_of(dtype);
     if (stride == static_cast<Index>(item)) return hash.add(p, static_cast<std::size_t>(count) * item);
     for (Index t = 0; t < count; ++t) hash.add(p + t * stride, item);
   };
   const Weights& w = rows.weights;
-  if (w.data != nullptr) hash.word(static_cast<std::uint64_t>(w.dtype) * 2 + (w.byte_swapped ? 1 : 0));
-  for (Index i = 0; i < rows.rows; ++i) {
+  for (Index i = first; i < last; ++i) {
     if (rows.offsets != nullptr) hash.word(static_cast<std::uint64_t>(rows.length(i)));
     add(rows.row(i), rows.dtype, rows.length(i), rows.col_stride);
     if (w.data != nullptr) add(rows.weights_of(i), w.dtype, rows.length(i), w.col_stride);
   }
+  return hash.value();
+}
+
+/// The hash of the blocks' hashes: blocks of a fixed size, so that any number of threads gives the same.
+std::string hash_of(const RowSet& rows, int threads) {
+  const auto row_bytes = static_cast<Index>(size_of(rows.dtype)) * std::max<Index>(rows.cols, 1);
+  const Index block = std::max<Index>(1, (Index{1} << 20) / row_bytes);
+  std::vector<std::uint64_t> blocks(static_cast<std::size_t>((rows.rows + block - 1) / block));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t b = next.fetch_add(1); b < blocks.size(); b = next.fetch_add(1)) {
+      const Index first = static_cast<Index>(b) * block;
+      blocks[b] = hash_of(rows, first, std::min(rows.rows, first + block));
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int t = 1; t < threads && static_cast<std::size_t>(t) < blocks.size(); ++t) others.emplace_back(work);
+    work();
+  }
+  Hash hash;
+  hash.word(static_cast<std::uint64_t>(rows.dtype));
+  hash.word(static_cast<std::uint64_t>(rows.rows));
+  hash.word(static_cast<std::uint64_t>(rows.cols));
+  hash.word(rows.byte_swapped ? 1 : 0);
+  if (const Weights& w = rows.weights; w.data != nullptr) hash.word(static_cast<std::uint64_t>(w.dtype) * 2 + (w.byte_swapped ? 1 : 0));
+  for (const std::uint64_t b : blocks) hash.word(b);
   return hash.text();
 }
 
@@ -96,8 +123,9 @@ std::string fingerprint(const Identity& id, const RowSet& x, const RowSet* y, co
   json["shape"] = id.layout.shape;
   json["tile_rows"] = id.grid.tile_rows;
   json["tile_cols"] = id.grid.tile_cols;
-  json["content of the rows"] = hash_of(x);
-  json["content of the columns"] = y != nullptr ? hash_of(*y) : "";
+  const int threads = options.threads > 0 ? options.threads : support::usable_cores();
+  json["content of the rows"] = hash_of(x, threads);
+  json["content of the columns"] = y != nullptr ? hash_of(*y, threads) : "";
   json["lengths"] = hash_of(options.lengths);
   json["version of the values"] = kValuesVersion;
   return json.dump();

@@ -40,11 +40,14 @@ class ElementValues final : public core::PreparedValues {
     });
   }
 
+  void adopt(const core::ValuesPlan& plan) override { by_workers_ = plan.columns_by_workers; }
+
   std::unique_ptr<core::ValuesSegment> segment(Range batches, Range cols, core::Executor& executor) override {
     auto out = std::make_unique<ElementSegment>();
     out->batches = batches;
     out->cols = cols;
-    if (problem_.canonical()) return out;
+    out->by_workers = by_workers_;
+    if (problem_.canonical() || by_workers_) return out;
     for (Index b = batches.first; b < batches.last; ++b) {
       const Range counted{cols.first, std::max(cols.first, std::min(cols.last, problem_.length(b, problem_.cols())))};
       out->packed.push_back({counted, prepare::PackedValueRows(counted.size(), problem_.y.cols, kernels_.panel_cols)});
@@ -94,6 +97,7 @@ class ElementValues final : public core::PreparedValues {
             .bytes_per_col = canonical ? 0 : prepare::packed_value_bytes(kernels_.panel_cols, d, kernels_.panel_cols) / static_cast<std::uint64_t>(kernels_.panel_cols),
             .bytes_per_worker = element_block_bytes(d, block_cols_),
             .bytes_per_row = element_row_bytes(d, canonical),
+            .columns_by_workers = !canonical,
             .pair_nanoseconds = flops / (canonical ? kCanonicalFlopsPerNanosecond : kFlopsPerNanosecond)};
   }
 
@@ -122,6 +126,7 @@ class ElementValues final : public core::PreparedValues {
   const metrics::MetricTraits& traits_;
   std::shared_ptr<const metrics::Lattice> lattice_;
   Index block_cols_ = 0;
+  bool by_workers_ = false;
   std::vector<Index> zero_rows_;
   std::vector<Index> zero_cols_;
   std::vector<prepare::ValueNarrowing> narrowings_;

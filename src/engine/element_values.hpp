@@ -20,7 +20,8 @@ struct PackedColumns {
 struct ElementSegment final : core::ValuesSegment {
   core::Range batches;
   core::Range cols;
-  std::vector<PackedColumns> packed;  // one a batch; none when every value is canonical
+  std::vector<PackedColumns> packed;  // one a batch; none when every value is canonical, or when workers pack
+  bool by_workers = false;            // a tile is a batch: its worker packs its columns, so that they never leave its cache
 };
 
 /// All a worker needs; everything outlives it.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/element_values.hpp"
+#include "engine/transpose.hpp"
 #include "engine/value_rounding.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/float16.hpp"
@@ -45,6 +46,7 @@ class ElementWorker final : public core::ValuesWorker {
     const Index block_panels = in.block_cols / width_ + 2;
     doubtful_.resize(static_cast<std::size_t>(block_panels * height_));
     scratch_ = AlignedBuffer<float>(static_cast<std::size_t>(height_ * width_));
+    if (in.segment.by_workers) own_ = std::make_unique<PackedColumns>(PackedColumns{{}, prepare::PackedValueRows(in.problem.cols(), d, width_)});
     if (in.problem.dtype == DType::f16) floats_ = AlignedBuffer<float>(static_cast<std::size_t>(tile_rows * in.block_cols));
   }
 
@@ -59,28 +61,15 @@ class ElementWorker final : public core::ValuesWorker {
     }
     if (!halved_) return;
     if (in_.problem.dtype == DType::f64) {
-      mirror(reinterpret_cast<double*>(out), tile.rows.size());
+      mirror_upper(reinterpret_cast<double*>(out), tile.rows.size());
     } else {
-      mirror(reinterpret_cast<float*>(out), tile.rows.size());
+      mirror_upper(reinterpret_cast<float*>(out), tile.rows.size());
     }
   }
 
   core::ValuesCounts counts() const noexcept override { return counts_; }
 
  private:
-  /// values [n, n]: what is below the diagonal becomes what is above it; in blocks that stay in L1.
-  template <class T>
-  static void mirror(T* values, Index n) noexcept {
-    constexpr Index kBlock = 32;
-    for (Index i0 = 0; i0 < n; i0 += kBlock) {
-      for (Index j0 = 0; j0 <= i0; j0 += kBlock) {
-        for (Index i = i0; i < std::min(n, i0 + kBlock); ++i) {
-          for (Index j = j0; j < std::min(i, j0 + kBlock); ++j) values[i * n + j] = values[j * n + i];
-        }
-      }
-    }
-  }
-
   /// Takes up the tile's rows, unless they are the last tile's.
   void place(const Tile& tile) {
     if (tile.batch == batch_ && tile.rows.first == at_.first && tile.rows.last == at_.last) return;
@@ -91,6 +80,7 @@ class ElementWorker final : public core::ValuesWorker {
     if (in_.problem.canonical()) return;
     const Index counted = std::clamp(in_.problem.length(batch_, in_.problem.rows()), at_.first, at_.last) - at_.first;
     const Index panels = (at_.size() + height_ - 1) / height_;
+    if (own_) pack_columns();
     const PackedColumns& packed = columns();
     if (in_.problem.self && at_.first >= packed.cols.first && at_.first + counted <= packed.cols.last) {
       // The rows are packed already, as columns.
@@ -105,7 +95,17 @@ class ElementWorker final : public core::ValuesWorker {
   }
 
   const prepare::ValueNarrowing& narrowing() const { return in_.narrowings[static_cast<std::size_t>(batch_)]; }
-  const PackedColumns& columns() const { return in_.segment.packed[static_cast<std::size_t>(batch_ - in_.segment.batches.first)]; }
+  const PackedColumns& columns() const { return own_ ? *own_ : in_.segment.packed[static_cast<std::size_t>(batch_ - in_.segment.batches.first)]; }
+
+  /// All columns of the batch.
+  void pack_columns() {
+    const prepare::RowReader reader(in_.kernels, in_.problem.y, in_.traits.unit_rows);
+    prepare::ValuePacker packer(reader, narrowing(), width_);
+    own_->cols = {0, in_.problem.length(batch_, in_.problem.cols())};
+    for (Index p = 0; p * width_ < own_->cols.last; ++p) {
+      packer.pack(batch_ * in_.problem.cols() + p * width_, std::min(width_, own_->cols.last - p * width_), own_->rows, p);
+    }
+  }
 
   /// Columns `cols` of the tile, in the dtype asked for.
   void block(const Tile& tile, Range cols, std::byte* out) {
@@ -305,6 +305,7 @@ class ElementWorker final : public core::ValuesWorker {
   Range at_{-1, -1};
   bool halved_ = false;  // only what is on and above the diagonal is computed
   std::unique_ptr<prepare::PackedValueRows> rows_;
+  std::unique_ptr<PackedColumns> own_;  // where the segment leaves columns to its workers
   AlignedBuffer<float> alone_;  // [d]: one row, not interleaved
   std::vector<std::uint64_t> doubtful_;
   AlignedBuffer<float> scratch_;  // [panel_rows, panel_cols]

@@ -86,6 +86,7 @@ DistanceReport evaluate_matrix(const core::ValuesProblem& problem, const Distanc
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(problem.x.rows + problem.y.rows));
   prepared->inspect(*executor);
+  prepared->adopt(plan);
   control.end_phase();
   sink.begin(grid);
   control.begin_phase("dump", wanted_bytes(grid, units, sink));

@@ -108,6 +108,9 @@ core::ValuesPlan plan_values(const core::ValuesProblem& problem, const core::Val
 
   plan.segment_cols = problem.cols();
   plan.segment_batches = problem.batches;
+  plan.columns_by_workers = costs.columns_by_workers && problem.batches > 1 && plan.grid.row_tiles() == 1 && plan.grid.col_tiles() == 1 &&
+                            columns * static_cast<std::uint64_t>(wishes.threads) <= budget;
+  if (plan.columns_by_workers) return plan;
   if (!whole) {
     plan.segment_batches = 1;
     const auto affordable = static_cast<Index>(budget / std::max<std::uint64_t>(costs.bytes_per_col, 1)) / plan.grid.tile_cols * plan.grid.tile_cols;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/run.hpp"
+#include "engine/transpose.hpp"
 #include "support/aligned_buffer.hpp"
 
 namespace tessera::engine {
@@ -13,24 +14,17 @@ using core::Range;
 
 Range tile_range(Index tile, Index size, Index all) noexcept { return {tile * size, std::min(all, (tile + 1) * size)}; }
 
-/// out [cols, rows] = in [rows, cols], in blocks that stay in L1.
 template <class T>
-void transpose(const T* in, Index rows, Index cols, T* out) noexcept {
-  constexpr Index kBlock = 32;
-  for (Index i0 = 0; i0 < rows; i0 += kBlock) {
-    for (Index j0 = 0; j0 < cols; j0 += kBlock) {
-      for (Index j = j0; j < std::min(cols, j0 + kBlock); ++j) {
-        for (Index i = i0; i < std::min(rows, i0 + kBlock); ++i) out[j * rows + i] = in[i * cols + j];
-      }
-    }
-  }
+void turn(const std::byte* in, Index rows, Index cols, std::byte* out) noexcept {
+  transpose(reinterpret_cast<const T*>(in), cols, rows, cols, reinterpret_cast<T*>(out), rows);
 }
 
-void transpose(const std::byte* in, Index rows, Index cols, std::size_t itemsize, std::byte* out) noexcept {
+/// out [cols, rows] = in [rows, cols].
+void turn(const std::byte* in, Index rows, Index cols, std::size_t itemsize, std::byte* out) noexcept {
   switch (itemsize) {
-    case 2: return transpose(reinterpret_cast<const std::uint16_t*>(in), rows, cols, reinterpret_cast<std::uint16_t*>(out));
-    case 4: return transpose(reinterpret_cast<const float*>(in), rows, cols, reinterpret_cast<float*>(out));
-    default: return transpose(reinterpret_cast<const double*>(in), rows, cols, reinterpret_cast<double*>(out));
+    case 2: return turn<std::uint16_t>(in, rows, cols, out);
+    case 4: return turn<float>(in, rows, cols, out);
+    default: return turn<double>(in, rows, cols, out);
   }
 }
 
@@ -129,7 +123,7 @@ ValuesTotals run_values(const core::PreparedValues& prepared, const core::Values
         hand.worker->evaluate(tile, hand.tile.data());
         if (wanted) put(tile, walk.number(step), hand.tile.data());
         if (twin_wanted) {
-          transpose(hand.tile.data(), tile.rows.size(), tile.cols.size(), itemsize, hand.mirror.data());
+          turn(hand.tile.data(), tile.rows.size(), tile.cols.size(), itemsize, hand.mirror.data());
           put(walk.tile(twin), walk.number(twin), hand.mirror.data());
         }
       }

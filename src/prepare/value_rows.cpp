@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -25,7 +26,7 @@ Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / 
 
 /// Evenly spaced rows that a centre and a scale are chosen from. Any choice is right; few rows make a good one, and a batch of
 /// many small matrices chooses many.
-constexpr Index kSampleRows = 128;
+constexpr Index kSampleRows = 32;
 /// A centre keeps so many bits below the spread of its dimension. Then whole numbers, and much of what else fp32 holds, stay exact
 /// when it is subtracted.
 constexpr int kCentreBits = 4;
@@ -97,6 +98,25 @@ ValueNarrowing choose_value_narrowing(const RowReader& reader, const metrics::Me
   return n;
 }
 
+namespace {
+
+/// Copies the columns [d] of one row panel of W rows out of a wider panel.
+template <int W>
+void copy_panel(const float* in, Index in_width, Index d, float* out) noexcept {
+  for (Index t = 0; t < d; ++t) std::memcpy(out + t * W, in + t * in_width, W * sizeof(float));
+}
+
+void copy_panel(const float* in, Index in_width, Index d, Index width, float* out) noexcept {
+  switch (width) {  // the panel heights there are; a call of memcpy for so few bytes would cost more than the copy
+    case 4: return copy_panel<4>(in, in_width, d, out);
+    case 8: return copy_panel<8>(in, in_width, d, out);
+    default:
+      for (Index t = 0; t < d; ++t) std::copy_n(in + t * in_width, width, out + t * width);
+  }
+}
+
+}  // namespace
+
 PackedValueRows::PackedValueRows(Index rows, Index d, Index panel_width)
     : cols(d), width(panel_width), panel_count(panels_of(rows, panel_width)), packed(static_cast<std::size_t>(panel_count * width * d)),
       norm2(static_cast<std::size_t>(panel_count * width)), norm(static_cast<std::size_t>(panel_count * width)),
@@ -119,7 +139,7 @@ void PackedValueRows::copy_rows(const PackedValueRows& from, Index first, Index 
     Index together = 1;
     while (i % width + together < width && source % from.width + together < from.width && i + together < count) ++together;
     if (together == width && i % width == 0) {
-      for (Index t = 0; t < cols; ++t) std::copy_n(in + t * from.width, width, out + t * width);
+      copy_panel(in, from.width, cols, width, out);
       for (Index j = 1; j < width; ++j) {
         norm2[i + j] = from.norm2[source + j];
         norm[i + j] = from.norm[source + j];

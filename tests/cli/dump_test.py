@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tessera dump` as a user runs it: files that NumPy reads, killed processes, shards, full disks.
 
-TESSERA_BIN names the command. Exit status 77: no NumPy.
+TESSERA_BIN names the command. TESSERA_KILLS=10 kills each dump so often, on a larger matrix. Exit status 77: no NumPy.
 """
 import hashlib
 import json
@@ -24,6 +24,7 @@ except ImportError:
 
 BIN = os.environ["TESSERA_BIN"]
 FEATURES = json.loads(subprocess.run([BIN, "info", "--json"], capture_output=True, text=True, check=True).stdout)["features"]
+KILLS = int(os.environ.get("TESSERA_KILLS", "4"))
 HAS_HDF5, HAS_ZLIB = (FEATURES[part].startswith("on") for part in ["HDF5", "ZLIB"])
 
 
@@ -122,7 +123,12 @@ class DumpTest(unittest.TestCase):
         np.testing.assert_array_equal(zarr.open(str(self.folder / "d.zarr"), mode="r")[:], want)
 
     def killed_and_resumed(self, suffix, *more):
-        command = ["-b", self.folder / "x.npy", "-m", "cosine", "--tile", 50, *more]
+        rows = np.random.default_rng(9).standard_normal((600 * KILLS // 2, 50)).astype(np.float32)
+        np.save(self.folder / "k.npy", rows)
+        command = ["-b", self.folder / "k.npy", "-m", "cosine", "--tile", 50, *more]
+        start = time.monotonic()
+        subprocess.run([BIN, "--version"], capture_output=True, check=True)
+        begun = time.monotonic() - start
         whole = self.folder / f"whole{suffix}"
         start = time.monotonic()
         run(*command, "-o", whole)
@@ -130,14 +136,15 @@ class DumpTest(unittest.TestCase):
         out = self.folder / f"killed{suffix}"
         moments = random.Random(suffix)
         kills = 0
-        for attempt in range(4):
+        for attempt in range(KILLS):
             flags = ["--resume"] if attempt else []
             process = subprocess.Popen([BIN, "dump", *map(str, command), "-o", str(out), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(moments.uniform(0.1, 0.8) * seconds)
+            # Each run does a part of what is left on average, so that most of them are met at work.
+            time.sleep(begun + moments.uniform(0, 2 / KILLS) * (seconds - begun))
             process.send_signal(signal.SIGKILL)
             kills += process.wait() == -signal.SIGKILL
         run(*command, "-o", out, "--resume")
-        self.assertGreater(kills, 0, "every run ended before it was killed")
+        self.assertGreaterEqual(kills, KILLS // 2, f"{KILLS - kills} of {KILLS} runs ended before they were killed")
         self.assertEqual(sha(out), sha(whole))
         run("-o", out, "--verify")
 

@@ -331,6 +331,14 @@ TEST(Matrix, a_batch_is_the_matrix_of_its_own_rows_and_lengths_cut_it_short) {
   const DistanceArray all = evaluate(m.view(), nullptr, options);
   options.lengths = lengths;
   const DistanceArray cut = evaluate(holes.view(), nullptr, options);
+  // A tile a batch leaves columns to the workers; smaller tiles share them.
+  for (const Index tile : {kRows, Index{13}}) {
+    options.tile_rows = options.tile_cols = tile;
+    EXPECT_TRUE(same_bytes(evaluate(holes.view(), nullptr, options), cut)) << "tile " << tile;
+    DistanceOptions whole = options;
+    whole.lengths.clear();
+    EXPECT_TRUE(same_bytes(evaluate(m.view(), nullptr, whole), all)) << "tile " << tile;
+  }
   for (Index b = 0; b < kBatches; ++b) {
     const DistanceArray alone = evaluate(slice(m.view(), b * kRows, (b + 1) * kRows), nullptr, options_for(Metric::cosine));
     EXPECT_EQ(std::memcmp(all.floats() + b * kRows * kRows, alone.floats(), alone.bytes()), 0) << "batch " << b;
@@ -360,6 +368,9 @@ TEST(Matrix, lengths_of_rows_do_not_reach_past_a_batch_of_fewer_columns) {
   const DistanceArray all = evaluate(x.view(), &columns, options);
   options.lengths = {9, 9, 9};
   const DistanceArray same = evaluate(x.view(), &columns, options);
+  options.tile_rows = kRows;
+  options.tile_cols = kCols;
+  EXPECT_EQ(std::memcmp(same.data(), evaluate(x.view(), &columns, options).data(), same.bytes()), 0) << "a tile a batch";
   ASSERT_EQ(all.bytes(), same.bytes());
   EXPECT_EQ(std::memcmp(all.floats(), same.floats(), all.bytes()), 0);
 }

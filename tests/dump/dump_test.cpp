@@ -121,6 +121,11 @@ TEST(DumpChecksum, is_crc_32c_with_and_without_the_instruction) {
   for (std::size_t n = 0; n < 40; ++n) {
     EXPECT_EQ(dump::crc32c(7, std::span(bytes).first(n)), dump::crc32c_by_table(7, std::span(bytes).first(n)));
   }
+  std::vector<std::byte> many(20'011);
+  for (auto& b : many) b = static_cast<std::byte>(random());
+  for (const std::size_t n : {3071u, 3072u, 3073u, 6143u, 6144u, 9999u, 20011u}) {
+    EXPECT_EQ(dump::crc32c(9, std::span(many).first(n)), dump::crc32c_by_table(9, std::span(many).first(n))) << n;
+  }
   EXPECT_EQ(dump::crc32c(dump::crc32c(0, std::span(bytes).first(333)), std::span(bytes).subspan(333)), dump::crc32c(0, bytes));
 }
 

@@ -165,5 +165,25 @@ TEST(Interleaving, PutsColumnsSideBySideAndFillsTheRest) {
   }
 }
 
+TEST(Interleaving, FullPanelsOfAnyWidthAndDepthHoldEveryElementInItsPlace) {
+  for (const std::string& isa : isas()) {
+    for (const Index width : {4, 6, 8, 24, 48}) {
+      for (const Index d : {1, 3, 4, 5, 8, 15, 33}) {
+        const Index stride = d + 3;
+        std::vector<float> rows(static_cast<std::size_t>(width * stride));
+        for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+        std::vector<float> panel(static_cast<std::size_t>(d * width) + 1, -1.0f);
+        kernels_of(isa).interleave(rows.data(), stride, width, d, width, -2.0f, panel.data());
+        for (Index t = 0; t < d; ++t) {
+          for (Index j = 0; j < width; ++j) {
+            ASSERT_EQ(panel[static_cast<std::size_t>(t * width + j)], static_cast<float>(j * stride + t)) << isa << " width " << width << " d " << d;
+          }
+        }
+        EXPECT_EQ(panel.back(), -1.0f) << "written past the end";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::testing
