@@ -22,7 +22,7 @@ struct Panels final : core::PreparedSegment {
   std::vector<Index> row_of_position;       // [count]; empty: position is row
   support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), d, panel_cols]; empty for the double screen
   support::AlignedBuffer<float> bias;       // [ceil(count / panel_cols), panel_cols]; dot form only
-  std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows
+  std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows; empty when pruned
   metrics::RowTerms all_terms;              // maxima over all rows
   BlockTree tree;                           // over tiles; empty unless the segment is pruned
 
