@@ -217,7 +217,10 @@ std::vector<LatticeImage> images_between(const Lattice& lattice) {
   double steps[3] = {0, 0, 0};
   walk_folds(lattice, lattice.rank - 1, steps, [&](const double (&folds)[3]) {
     add(folds, {0, 0, 0});
-    for (const LatticeImage& image : lattice.near) add(folds, image.steps);
+    for (const LatticeImage& image : lattice.shorter) {
+      add(folds, image.steps);
+      add(folds, {-image.steps[0], -image.steps[1], -image.steps[2]});
+    }
   });
   const auto size = [](const std::array<double, 3>& s) { return std::abs(s[0]) + std::abs(s[1]) + std::abs(s[2]); };
   std::ranges::sort(found, [&](const auto& a, const auto& b) { return size(a) != size(b) ? size(a) < size(b) : a < b; });

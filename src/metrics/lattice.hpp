@@ -56,7 +56,7 @@ std::shared_ptr<const Lattice> make_lattice(const Cell& cell, Index cols);
 std::vector<LatticeImage> vectors_within(const Lattice& lattice, double radius);
 
 /// Lattice vectors t, zero first, one of which makes |q - p + t| the distance from p to the nearest image of q, for any two points p and q in the brick
-/// (docs/numerics.md, section 18). At most 45 (1 + near_count).
+/// (docs/numerics.md, section 18). At most 45 (1 + 2 shorter.size()).
 std::vector<LatticeImage> images_between(const Lattice& lattice);
 
 /// Units of rounding, relative to the sizes it comes from, that a search allows for.
