@@ -93,7 +93,6 @@ NearToFar::NearToFar(const BlockTree& tree, metrics::Element element, std::span<
 }
 
 void NearToFar::start(Box from) {
-  std::ranges::copy(from, box_.begin());
   stack_.clear();
   waiting_.clear();
   if (++round_ == 0) {
@@ -101,7 +100,8 @@ void NearToFar::start(Box from) {
     round_ = 1;
   }
   shift_ = 0;
-  if (tree_->empty()) return;
+  if (tree_->empty()) return;  // it knows no columns either
+  std::ranges::copy(from, box_.begin());
   move_to(0);
   stack_.push_back({distance_to(0), 0});
 }

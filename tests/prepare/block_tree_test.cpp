@@ -177,6 +177,15 @@ TEST(BlockTree, MeetsEverythingThatLiesNowhere) {
   EXPECT_LT(std::ranges::count(met, true), 200);
 }
 
+TEST(BlockTree, HasNothingToVisitWhenEmpty) {
+  const BlockTree tree;
+  NearToFar walk(tree, Element::squared_difference);
+  const std::vector<float> from = {0, 0, 0, 1, 1, 1};
+  walk.start(from);
+  core::Range places;
+  EXPECT_FALSE(walk.next(kInfinity, places));
+}
+
 TEST(BlockTree, SkipsMostOfACloudFromItsCorner) {
   std::mt19937_64 random(3);
   const Blocks b(make(Kind::normal, 20000, 3, random), 48);
