@@ -55,7 +55,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   explicit CpuTopkWorker(const CpuTopkInputs& in)
       : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), depth_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
         hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
-        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->int8)), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0), rows_(static_cast<std::size_t>(in.tile_rows)),
+        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->int8)), rows_(static_cast<std::size_t>(in.tile_rows)),
         query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * depth_)), row_factors_(buffer<float>(in.tile_rows)), row_reaches_(buffer<float>(in.tile_rows)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
         pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
         minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
@@ -117,19 +117,16 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   // --- pruned segments ---------------------------------------------------------------------------------------------
 
-  /// Around the rows that are searched; the bound of their pairs is one for the segment.
+  /// The bound of the block's pairs is one for the segment; its box was made while the rows were narrowed.
   void start_walk() {
-    prepare::clear_box(box_);
     bool any = false;
     for (Index r = 0; r < count_; ++r) {
       QueryRow& row = rows_[static_cast<std::size_t>(r)];
       if (row.kind != RowKind::searched) continue;
       row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, in_.panels.all_terms);
-      prepare::include_row(std::span(box_), query_row(r));
       any = true;
     }
     if (!any) return;  // and the walk of the rows before is through
-    prepare::round_outward(box_);
     pruned_ += in_.panels.count * count_;
     walk_.start(box_);
   }
@@ -140,14 +137,11 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     return true;
   }
 
-  /// No row of the block takes a pair whose canonical sum is larger.
+  /// Narrowed rows that are farther apart have a score past the threshold of every row in the block.
   double reach() const noexcept {
-    float z = -kInfinity;
-    for (Index r = 0; r < count_; ++r) {
-      const QueryRow& row = rows_[static_cast<std::size_t>(r)];
-      if (row.kind == RowKind::searched) z = std::max(z, row.state.tau());
-    }
-    return z / z_scale_;
+    float score = -kInfinity;
+    for (Index r = 0; r < count_; ++r) score = std::max(score, threshold(rows_[static_cast<std::size_t>(r)]));
+    return score;
   }
 
   // --- the rows a screen does not see ------------------------------------------------------------------------------
@@ -215,6 +209,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   void pack_queries() {
     panel_count_ = 0;
+    prepare::clear_box(box_);
     query_panels_.resize(static_cast<std::size_t>(in_.tile_rows));
     Index width = in_.kernels.panel_rows;
     for (Index first = 0; first < count_; first += width) {
@@ -248,6 +243,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     row_factors_[r] = row.narrow.bypass ? kNan : in_.narrowing->factor * row.narrow.step;
     row_reaches_[r] = metrics::score_reach(in_.narrowing->bound, row.narrow.terms);
     if (row.narrow.bypass) std::fill_n(out, padded_, kNan);
+    if (in_.pruned) prepare::include_row(box_, out);
   }
 
   float threshold(const QueryRow& row) const noexcept {
@@ -375,7 +371,6 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   Index padded_;
   Index hits_per_row_;
   select::RowCapacity capacity_;
-  double z_scale_;
   Index first_row_ = 0;
   Index count_ = 0;
   bool seeded_ = false;
@@ -398,8 +393,8 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
-  prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element};
-  std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun
+  prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
+  std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun, narrowed; pruned segments only
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;
 };

@@ -42,7 +42,7 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::D
 
 /// Boxes bound sums over differences, and the walk pays where a screen is as cheap on few rows as on many.
 bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Screen screen, const core::DeviceInfo& device, Pruning wish) {
-  const bool possible = device.can_prune && traits.has_direct && !traits.nearest_image && screen == Screen::fp32_direct;
+  const bool possible = device.can_prune && (traits.has_direct || traits.nearest_image) && screen == Screen::fp32_direct;
   if (wish == Pruning::on && !possible) {
     support::fail(ErrorCode::unsupported, "pruning needs the fp32-direct screen, which {} with these options does not use: leave pruning to auto",
                   name_of(traits.metric));
@@ -60,14 +60,14 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
   const bool free_choice = wishes.screen == Screen::automatic || wishes.screen == Screen::fp32;
   const bool pruning_asked = wishes.prune == Pruning::on && free_choice && traits.has_direct;
   plan.screen = choose_screen(d, traits, device, pruning_asked ? Screen::fp32_direct : wishes.screen);
-  plan.pruned = choose_pruning(n, d, traits, plan.screen, device, wishes.prune);
+  plan.pruned = choose_pruning(n, prepare::packed_cols(traits, d), traits, plan.screen, device, wishes.prune);
   plan.depth = prepare::narrowed_depth(prepare::packed_cols(traits, d), plan.screen);
   const Index width = device.panel_cols;
 
   // What the budget holds, in whole panels; a quarter of it is left for lists and workers.
   const std::uint64_t budget = wishes.memory - wishes.memory / 4;
   const std::uint64_t packed = std::max<std::uint64_t>(1, prepare::panel_bytes(width, plan.depth, width, plan.screen));
-  const std::uint64_t ordering = order_bytes(d) * static_cast<std::uint64_t>(width);
+  const std::uint64_t ordering = order_bytes(prepare::packed_cols(traits, d)) * static_cast<std::uint64_t>(width);
   plan.pruned = plan.pruned && packed + ordering <= budget;
   const std::uint64_t panel = packed + (plan.pruned ? ordering : 0);
   const auto affordable_panels = static_cast<Index>(std::min<std::uint64_t>(budget / panel, static_cast<std::uint64_t>(kLargestSegment / width)));

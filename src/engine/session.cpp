@@ -124,17 +124,19 @@ bool same_rows(const RowSet& a, const RowSet& b) noexcept {
 }
 
 /// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
-void order_queries(core::QueryProblem& problem, const RowSet& base, std::span<const Index> base_order, const metrics::MetricTraits& traits,
+void order_queries(core::QueryProblem& problem, const RowSet& base, std::span<const Index> base_order, const KnnOptions& options,
                    std::uint64_t memory, core::Executor& executor) {
+  const auto& traits = metrics::traits_of(options.metric.metric);
   // Without an order tiles are wider and more is visited; the lists are the same.
   const auto rows = static_cast<std::uint64_t>(problem.queries.rows);
-  if (rows > std::numeric_limits<std::uint32_t>::max() || rows > memory / 4 / order_bytes(problem.queries.cols)) return;
+  if (rows > std::numeric_limits<std::uint32_t>::max() || rows > memory / 4 / order_bytes(prepare::packed_cols(traits, problem.queries.cols))) return;
   std::vector<Index> left_out = problem.special.skipped;
   left_out.insert(left_out.end(), problem.special.zero.begin(), problem.special.zero.end());
   if (same_rows(problem.queries, base) && std::ssize(base_order) + std::ssize(left_out) == base.rows) {
     problem.order.assign(base_order.begin(), base_order.end());
   } else {
-    problem.order = prepare::ordered_rows({select_kernels(), problem.queries, traits.unit_rows}, problem.special, prepare::kPrunedRows, executor);
+    problem.order = prepare::ordered_rows({select_kernels(), problem.queries, traits.unit_rows}, problem.special, prepare::kPrunedRows, executor,
+                                          lattice_of(options, problem.queries).get());
   }
   problem.order.insert(problem.order.end(), left_out.begin(), left_out.end());
 }
@@ -145,17 +147,17 @@ Index list_length(Index k, const RowSet& base) noexcept { return std::max<Index>
 /// One set of queries on its way through the segments of a base.
 class Search {
  public:
-  Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const RowSet& base, const metrics::MetricTraits& traits,
+  Search(const core::Backend& backend, const core::PreparedBaseBackend& prepared, const RowSet& base, const KnnOptions& options,
          const BasePlan& base_plan, const core::QueryPlan& plan, core::QueryProblem problem, NeighboursSink& sink, std::uint64_t memory,
          core::Executor& executor, Control& control)
-      : prepared_(prepared), base_(base), traits_(traits), memory_(memory), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
+      : prepared_(prepared), base_(base), options_(options), memory_(memory), base_plan_(base_plan), plan_(plan), problem_(std::move(problem)), sink_(sink), executor_(executor),
         control_(control) {
     describe(sink.report(), backend, base_plan, plan, executor.threads());
     sink_.follow(problem_);
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
-    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), traits_, memory_, executor_);
+    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), options_, memory_, executor_);
     const core::WorkCounts counts =
         run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;
@@ -177,7 +179,7 @@ class Search {
  private:
   const core::PreparedBaseBackend& prepared_;
   const RowSet& base_;
-  const metrics::MetricTraits& traits_;
+  const KnnOptions& options_;
   std::uint64_t memory_;
   const BasePlan& base_plan_;
   const core::QueryPlan& plan_;
@@ -212,7 +214,7 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto prepared = backend->prepare(problem, base_plan, looker);
   ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
-  Search search(*backend, *prepared, base, traits, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, wishes.memory, *executor, control);
+  Search search(*backend, *prepared, base, options, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, wishes.memory, *executor, control);
 
   double seconds_search = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
@@ -262,7 +264,7 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   const core::QueryPlan plan = plan_queries_of(queries, base_, list_k, traits, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
-  Search search(*backend_, *prepared_, base_, traits, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, wishes.memory, *executor_, control);
+  Search search(*backend_, *prepared_, base_, options, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, wishes.memory, *executor_, control);
   control.begin_phase("search", search.pairs(base_.rows));
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());

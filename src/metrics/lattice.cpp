@@ -181,7 +181,57 @@ void set_sizes(Lattice& l, const Vector3& shortest_row) {
   }
 }
 
+/// Visits the steps that fold a difference of two points in the brick, |d_a| <= L_aa, axis by axis from the last. They end within kBrickMargin of the
+/// brick, where the list holds: exact halves need not be taken both ways.
+template <class Visit>
+void walk_folds(const Lattice& l, int a, double (&steps)[3], const Visit& visit) {
+  if (a < 0) return visit(steps);
+  double offset = 0;
+  for (int b = a + 1; b < l.rank; ++b) offset += steps[b] * l.brick[b][a];
+  const double spread = 1 - 0.25 * kBrickMargin;
+  const double middle = offset * l.inverse[a];
+  for (double k = std::nearbyint(-spread - middle); k <= std::nearbyint(spread - middle); ++k) {
+    steps[a] = k;
+    walk_folds(l, a - 1, steps, visit);
+  }
+  steps[a] = 0;
+}
+
+/// Whether t can lead from one point in the brick to within half the brick's diagonal of another: no nearest image is farther.
+bool reaches(const Lattice& l, const LatticeImage& image) {
+  double diagonal2 = 0;
+  double gap2 = 0;
+  for (int a = 0; a < l.rank; ++a) {
+    const double gap = std::max(0.0, std::abs(image.t[a]) - l.brick[a][a] * (1 + kBrickMargin));
+    diagonal2 += l.brick[a][a] * l.brick[a][a];
+    gap2 += gap * gap;
+  }
+  return gap2 <= 0.25 * diagonal2 * (1 + 4 * kBrickMargin);
+}
+
 }  // namespace
+
+std::vector<LatticeImage> images_between(const Lattice& lattice) {
+  std::vector<std::array<double, 3>> found;
+  const auto add = [&](const double (&steps)[3], const double (&more)[3]) { found.push_back({steps[0] + more[0], steps[1] + more[1], steps[2] + more[2]}); };
+  double steps[3] = {0, 0, 0};
+  walk_folds(lattice, lattice.rank - 1, steps, [&](const double (&folds)[3]) {
+    add(folds, {0, 0, 0});
+    for (const LatticeImage& image : lattice.shorter) {
+      add(folds, image.steps);
+      add(folds, {-image.steps[0], -image.steps[1], -image.steps[2]});
+    }
+  });
+  const auto size = [](const std::array<double, 3>& s) { return std::abs(s[0]) + std::abs(s[1]) + std::abs(s[2]); };
+  std::ranges::sort(found, [&](const auto& a, const auto& b) { return size(a) != size(b) ? size(a) < size(b) : a < b; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<LatticeImage> out;
+  for (const auto& s : found) {
+    const LatticeImage image = image_of(lattice, {s[0], s[1], s[2]});
+    if (reaches(lattice, image)) out.push_back(image);
+  }
+  return out;
+}
 
 std::vector<LatticeImage> vectors_within(const Lattice& lattice, double radius) {
   std::vector<LatticeImage> found;

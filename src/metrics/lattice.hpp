@@ -55,6 +55,10 @@ std::shared_ptr<const Lattice> make_lattice(const Cell& cell, Index cols);
 /// Every lattice vector of length at most `radius`, zero included, in no particular order.
 std::vector<LatticeImage> vectors_within(const Lattice& lattice, double radius);
 
+/// Lattice vectors t, zero first, one of which makes |q - p + t| the distance from p to the nearest image of q, for any two points p and q in the brick
+/// (docs/numerics.md, section 18). At most 45 (1 + 2 shorter.size()).
+std::vector<LatticeImage> images_between(const Lattice& lattice);
+
 /// Units of rounding, relative to the sizes it comes from, that a search allows for.
 inline constexpr double kImageRounding = 0x1p-40;
 

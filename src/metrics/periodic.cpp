@@ -18,7 +18,7 @@ constinit const MetricTraits list::periodic = {
     .pad = std::numeric_limits<double>::infinity(),
     .direct = BoundForm::direct_root,
     .direct_element = Element::squared_difference,
-    .has_direct = false,  // its screens fold differences (prepare/fold.hpp); boxes that do not would prune wrongly
+    .has_direct = false,  // its screens fold differences (prepare/fold.hpp)
     .dot = BoundForm::dot_squared,
     .has_dot = false};
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "metrics/bound.hpp"
+#include <utility>
 
 namespace tessera::prepare {
 namespace {
@@ -14,17 +13,17 @@ constexpr double kHalfUlp64 = 0x1p-53;
 
 /// Adds up the distances between the boxes' intervals, coordinate by coordinate.
 template <class Add>
-double sum_of_gaps(const float* a, const float* b, std::size_t d, Add add) noexcept {
+double sum_of_gaps(const double* a, const float* b, std::size_t d, Add add) noexcept {
   double sum = 0;
   for (std::size_t t = 0; t < d; ++t) {
-    const double left = static_cast<double>(a[t]) - static_cast<double>(b[d + t]);
-    const double right = static_cast<double>(b[t]) - static_cast<double>(a[d + t]);
+    const double left = a[t] - static_cast<double>(b[d + t]);
+    const double right = static_cast<double>(b[t]) - a[d + t];
     sum = add(sum, std::max(std::max(left, right), 0.0));
   }
   return sum;
 }
 
-double sum_of_gaps(metrics::Element element, const float* a, const float* b, std::size_t d) noexcept {
+double sum_of_gaps(metrics::Element element, const double* a, const float* b, std::size_t d) noexcept {
   switch (element) {
     case metrics::Element::squared_difference: return sum_of_gaps(a, b, d, [](double sum, double gap) { return sum + gap * gap; });
     case metrics::Element::absolute_difference: return sum_of_gaps(a, b, d, [](double sum, double gap) { return sum + gap; });
@@ -36,30 +35,23 @@ double sum_of_gaps(metrics::Element element, const float* a, const float* b, std
 
 }  // namespace
 
-void round_outward(std::span<float> box) noexcept {
-  const std::size_t d = box.size() / 2;
-  for (std::size_t t = 0; t < d; ++t) {
-    box[t] = metrics::float_down(box[t]);
-    box[d + t] = metrics::float_up(box[d + t]);
-  }
-}
-
-double box_distance(metrics::Element element, Box a, Box b) noexcept {
-  const std::size_t d = a.size() / 2;
+double box_distance(metrics::Element element, std::span<const double> a, Box b) noexcept {
+  const std::size_t d = b.size() / 2;
   const double sum = sum_of_gaps(element, a.data(), b.data(), d);
-  // Every rounding on either side, ours and the canonical sum's, is within U of its operand, d + 4 of them each; squares that
-  // underflow lose or gain at most 2^-1074.
-  const auto terms = static_cast<double>(d);
-  return sum * (1 - 4 * (terms + 8) * kHalfUlp64) - terms * 0x1p-1073;
+  // At most d + 2 roundings of non-negative numbers, each within U of its operand; squares of doubles between floats do not underflow.
+  return sum * (1 - (static_cast<double>(d) + 4) * kHalfUlp64);
 }
 
 void bound_points(const Coordinates& points, std::span<const std::uint32_t> which, std::span<float> box) noexcept {
   clear_box(box);
-  for (const std::uint32_t i : which) include_row(box, points.row(i));
-  round_outward(box);
+  for (const std::uint32_t i : which) {
+    const float* row = points.row(i);
+    if (std::isnan(row[0])) return open_box(box);
+    include_row(box, row);
+  }
 }
 
-BlockTree::BlockTree(const Coordinates& points, std::span<const std::uint32_t> order, Index block, core::Executor& executor) : d_(points.d) {
+BlockTree::BlockTree(const Coordinates& points, std::span<const std::uint32_t> order, Index block, core::Executor& executor) : d_(points.d), block_(block) {
   if (order.empty()) return;
   add(0, std::ssize(order), block);
   boxes_.resize(nodes_.size() * static_cast<std::size_t>(2 * d_));
@@ -95,19 +87,62 @@ Index BlockTree::add(Index first, Index count, Index block) {
   return self;
 }
 
+NearToFar::NearToFar(const BlockTree& tree, metrics::Element element, std::span<const double> shifts)
+    : tree_(&tree), element_(element), shifts_(shifts), box_(static_cast<std::size_t>(2 * tree.d_)), from_(box_.size()) {
+  if (several() && !tree.empty()) seen_.resize(static_cast<std::size_t>(tree.nodes_[0].places.last / tree.block_ + 1));
+}
+
 void NearToFar::start(Box from) {
-  from_ = from;
   stack_.clear();
-  if (!tree_->empty()) stack_.push_back({distance_to(0), 0});
+  waiting_.clear();
+  if (++round_ == 0) {
+    std::ranges::fill(seen_, 0u);
+    round_ = 1;
+  }
+  shift_ = 0;
+  if (tree_->empty()) return;  // it knows no columns either
+  std::ranges::copy(from, box_.begin());
+  move_to(0);
+  stack_.push_back({distance_to(0), 0});
+}
+
+void NearToFar::move_to(Index shift) noexcept {
+  const auto d = static_cast<std::size_t>(tree_->d_);
+  for (std::size_t t = 0; t < 2 * d; ++t) from_[t] = box_[t] + (shift == 0 ? 0.0 : shifts_[static_cast<std::size_t>(shift) * d + t % d]);
+}
+
+/// After the box itself its images, those within reach, the nearest first. They come when the box's own surroundings have lowered the reach.
+bool NearToFar::next_image(double reach) {
+  const auto d = static_cast<std::size_t>(tree_->d_);
+  if (several() && shift_ == 0) {
+    for (shift_ = 1; static_cast<std::size_t>(shift_) * d < shifts_.size(); ++shift_) {
+      move_to(shift_);
+      const double distance = distance_to(0);
+      if (!(distance > reach)) waiting_.push_back({distance, shift_});
+    }
+    std::ranges::sort(waiting_, [](const Entry& a, const Entry& b) { return a.distance > b.distance; });
+  }
+  if (waiting_.empty() || waiting_.back().distance > reach) return false;
+  move_to(waiting_.back().node);
+  stack_.push_back({waiting_.back().distance, 0});
+  waiting_.pop_back();
+  return true;
+}
+
+/// A block that another image met before has been seen whole.
+bool NearToFar::first_visit(const core::Range& places) {
+  if (!several()) return true;
+  return std::exchange(seen_[static_cast<std::size_t>(places.first / tree_->block_)], round_) != round_;
 }
 
 bool NearToFar::next(double reach, core::Range& places) {
-  while (!stack_.empty()) {
+  while (!stack_.empty() || next_image(reach)) {
     const Entry entry = stack_.back();
     stack_.pop_back();
     if (entry.distance > reach) continue;
     const auto& node = tree_->nodes_[static_cast<std::size_t>(entry.node)];
     if (node.right == 0) {
+      if (!first_visit(node.places)) continue;
       places = node.places;
       return true;
     }

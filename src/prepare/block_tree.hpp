@@ -13,10 +13,10 @@
 
 namespace tessera::prepare {
 
-/// Of boxes rounded outward. Not above the canonical sum (docs/numerics.md) between any row in one box and any in the other.
-double box_distance(metrics::Element element, Box a, Box b) noexcept;
+/// Not above the element's exact sum between any point in one box (low [d], then high [d]) and any in the other.
+double box_distance(metrics::Element element, std::span<const double> a, Box b) noexcept;
 
-/// The box of some points, whatever was rounded when they became floats.
+/// The box of some points; around everything when one of them lies nowhere (NaN).
 void bound_points(const Coordinates& points, std::span<const std::uint32_t> which, std::span<float> box) noexcept;
 
 /// A binary tree over blocks of `block` consecutive places, cut as kd_order cuts.
@@ -39,17 +39,19 @@ class BlockTree {
   std::span<float> box_of(Index node) noexcept { return std::span(boxes_).subspan(static_cast<std::size_t>(node * 2 * d_), static_cast<std::size_t>(2 * d_)); }
 
   Index d_ = 0;
+  Index block_ = 1;
   std::vector<Node> nodes_;  // parents before children
   std::vector<float> boxes_;  // [nodes, 2 d]
 };
 
-/// Visits the blocks of a tree, those near a box first.
+/// Visits the blocks of a tree, those near a box or one of its images first, each once.
 class NearToFar {
  public:
-  NearToFar(const BlockTree& tree, metrics::Element element) : tree_(&tree), element_(element) {}
+  /// shifts  [images, d], zero first: what leads from a box to its images. Outlive the walk, as the tree does. Empty: the box alone.
+  NearToFar(const BlockTree& tree, metrics::Element element, std::span<const double> shifts = {});
 
   void start(Box from);
-  /// The next block with box_distance <= reach. reach may only fall from call to call.
+  /// The next block with box_distance <= reach from any image. reach may only fall from call to call.
   bool next(double reach, core::Range& places);
 
  private:
@@ -58,11 +60,21 @@ class NearToFar {
     Index node;
   };
   double distance_to(Index node) const noexcept { return box_distance(element_, from_, tree_->box(node)); }
+  bool several() const noexcept { return std::ssize(shifts_) > tree_->d_; }
+  void move_to(Index shift) noexcept;
+  bool next_image(double reach);
+  bool first_visit(const core::Range& places);
 
   const BlockTree* tree_;
   metrics::Element element_;
-  Box from_;
+  std::span<const double> shifts_;
+  std::vector<float> box_;   // [2 d] where the walk started
+  std::vector<double> from_; // [2 d] its image at work
   std::vector<Entry> stack_;
+  std::vector<Entry> waiting_;  // images, by number in place of a node, the farthest first
+  std::vector<std::uint32_t> seen_;  // [blocks] the round that visited each last
+  std::uint32_t round_ = 0;
+  Index shift_ = 0;  // 0: images have not been looked for
 };
 
 }  // namespace tessera::prepare

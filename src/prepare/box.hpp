@@ -19,18 +19,20 @@ inline void clear_box(std::span<float> box) noexcept {
   std::fill_n(box.begin() + d, d, -std::numeric_limits<float>::infinity());
 }
 
-/// Around this row [d] too, whose elements are rounded to nearest (see round_outward).
-template <class T>
-void include_row(std::span<float> box, const T* row) noexcept {
-  const std::size_t d = box.size() / 2;
-  for (std::size_t t = 0; t < d; ++t) {
-    const auto x = static_cast<float>(row[t]);
-    box[t] = std::min(box[t], x);
-    box[d + t] = std::max(box[d + t], x);
-  }
+/// Around everything.
+inline void open_box(std::span<float> box) noexcept {
+  const auto d = static_cast<std::ptrdiff_t>(box.size() / 2);
+  std::fill_n(box.begin(), d, -std::numeric_limits<float>::infinity());
+  std::fill_n(box.begin() + d, d, std::numeric_limits<float>::infinity());
 }
 
-/// Once all rows are in: moves the ends out by what rounding may have lost.
-void round_outward(std::span<float> box) noexcept;
+/// Around this row [d] too. NaN changes nothing.
+inline void include_row(std::span<float> box, const float* row) noexcept {
+  const std::size_t d = box.size() / 2;
+  for (std::size_t t = 0; t < d; ++t) {
+    box[t] = std::min(box[t], row[t]);
+    box[d + t] = std::max(box[d + t], row[t]);
+  }
+}
 
 }  // namespace tessera::prepare

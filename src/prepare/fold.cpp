@@ -32,6 +32,9 @@ Fold make_fold(const metrics::Lattice& lattice, const Narrowing& narrowing) {
   fold.terms.image_count = static_cast<std::int32_t>(lattice.shorter.size());
   fold.box = lattice.orthogonal;
   const double half = 0.5 * lattice.smallest_edge * narrowing.scale * kSafeMargin;
+  for (const metrics::LatticeImage& image : metrics::images_between(lattice)) {
+    for (const double t : image.t) fold.shifts.push_back(t * narrowing.scale);
+  }
   fold.safe = metrics::float_down(half * half);
   return fold;
 }

@@ -16,6 +16,7 @@ struct Fold {
   std::vector<float> images;   // [image_count, 4], which terms point to
   bool box = true;             // Folding::box does for every threshold
   float safe = 0;              // thresholds below this need no list
+  std::vector<double> shifts;  // [shifts, 3], zero first: by one of them a wrapped row comes to its nearest image
 
   Fold() = default;
   Fold(Fold&&) = default;      // keeps what terms point to; a copy would not

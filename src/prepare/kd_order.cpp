@@ -2,6 +2,7 @@
 #include "prepare/kd_order.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/tile.hpp"
@@ -31,7 +32,7 @@ class Halver {
     if (cut == 0) return 0;
     const Index side = widest_side(order, count);
     keyed_.resize(static_cast<std::size_t>(count));
-    for (Index i = 0; i < count; ++i) keyed_[static_cast<std::size_t>(i)] = {values_[Index{order[i]} * d_ + side], order[i]};
+    for (Index i = 0; i < count; ++i) keyed_[static_cast<std::size_t>(i)] = {key(values_[Index{order[i]} * d_ + side]), order[i]};
     std::nth_element(keyed_.begin(), keyed_.begin() + cut, keyed_.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
     for (Index i = 0; i < count; ++i) order[i] = keyed_[static_cast<std::size_t>(i)].point;
     return cut;
@@ -45,6 +46,9 @@ class Halver {
   }
 
  private:
+  /// NaN goes to one end: it compares with nothing.
+  static float key(float value) noexcept { return value == value ? value : std::numeric_limits<float>::infinity(); }
+
   Index widest_side(const std::uint32_t* order, Index count) {
     clear_box(box_);
     for (Index i = 0; i < count; ++i) include_row(std::span(box_), values_ + Index{order[i]} * d_);
@@ -87,15 +91,16 @@ Index kd_cut(Index count, Index block, Index fine) noexcept {
   return units / 2 * unit;
 }
 
-Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor) {
+Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor, const metrics::Lattice* lattice) {
   const RowSet& set = reader.rows();
-  Coordinates out{.count = rows.empty() ? set.rows : std::ssize(rows), .d = set.cols, .values = {}};
+  Coordinates out{.count = rows.empty() ? set.rows : std::ssize(rows), .d = lattice != nullptr ? kMostPeriodicCols : set.cols, .values = {}};
   out.values.resize(static_cast<std::size_t>(out.count * out.d));
   executor.run((out.count + kRowsPerTask - 1) / kRowsPerTask, [&](Index task, int) {
     std::vector<double> row(static_cast<std::size_t>(reader.padded()));
     const Index last = std::min(out.count, (task + 1) * kRowsPerTask);
     for (Index i = task * kRowsPerTask; i < last; ++i) {
       reader.read(rows.empty() ? i : rows[static_cast<std::size_t>(i)], row.data());
+      if (lattice != nullptr) reader.kernels().wrap(*lattice, row.data(), row.data());
       float* to = out.values.data() + i * out.d;
       for (Index t = 0; t < out.d; ++t) to[t] = static_cast<float>(row[static_cast<std::size_t>(t)]);
     }
@@ -124,11 +129,12 @@ std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Inde
   return order;
 }
 
-std::vector<Index> ordered_rows(const RowReader& reader, const core::SpecialRows& special, Index fine, core::Executor& executor) {
+std::vector<Index> ordered_rows(const RowReader& reader, const core::SpecialRows& special, Index fine, core::Executor& executor,
+                                const metrics::Lattice* lattice) {
   const Index n = reader.rows().rows;
   if (std::ssize(special.skipped) + std::ssize(special.zero) == n) return {};
   const std::vector<Index> left = rows_left(n, special);
-  const std::vector<std::uint32_t> order = kd_order(read_coordinates(reader, left, executor), fine, fine, executor);
+  const std::vector<std::uint32_t> order = kd_order(read_coordinates(reader, left, executor, lattice), fine, fine, executor);
   std::vector<Index> rows(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) rows[i] = left.empty() ? Index{order[i]} : left[order[i]];
   return rows;

@@ -7,11 +7,12 @@
 
 #include "core/executor.hpp"
 #include "core/problem.hpp"
+#include "metrics/lattice.hpp"
 #include "prepare/row_reader.hpp"
 
 namespace tessera::prepare {
 
-/// What an order is made of: rows of the reader as floats, nearest-rounded. Rows are numbered by their place in `rows`.
+/// What an order is made of. NaN may stand for a row that lies nowhere.
 struct Coordinates {
   Index count = 0;
   Index d = 0;
@@ -19,8 +20,9 @@ struct Coordinates {
   const float* row(Index i) const noexcept { return values.data() + i * d; }
 };
 
-/// Reads the given rows (ascending, finite); rows empty: all of them.
-Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor);
+/// Reads the given rows (ascending, finite), rounded to nearest; rows empty: all of them.
+/// lattice  of metrics between nearest images, else null: rows are wrapped first, and become three columns of its frame.
+Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor, const metrics::Lattice* lattice = nullptr);
 
 /// Orders points by halving them again and again across the widest side of their bounding box (a k-d tree's leaves, left to right).
 /// Cuts lie at multiples of `block` while a part is larger than one block, then at multiples of `fine`: runs of `block` points,
@@ -31,7 +33,8 @@ Coordinates read_coordinates(const RowReader& reader, std::span<const Index> row
 std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Index fine, core::Executor& executor);
 
 /// Row numbers of all rows but the special ones, in k-d order with runs of `fine`.
-std::vector<Index> ordered_rows(const RowReader& reader, const core::SpecialRows& special, Index fine, core::Executor& executor);
+std::vector<Index> ordered_rows(const RowReader& reader, const core::SpecialRows& special, Index fine, core::Executor& executor,
+                                const metrics::Lattice* lattice = nullptr);
 
 /// The cut of `count` points between two parts, as kd_order makes it; 0 when they stay together.
 Index kd_cut(Index count, Index block, Index fine) noexcept;

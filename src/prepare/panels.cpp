@@ -74,11 +74,48 @@ class PanelPacker {
   support::AlignedBuffer<float> narrow_;
 };
 
-/// Puts the rows of positions in k-d order and builds the tree over them.
-void order_positions(const RowReader& reader, core::Executor& executor, Panels& out) {
-  const Coordinates points = read_coordinates(reader, out.row_of_position, executor);
+/// Narrows the rows of positions, in place of coordinates: boxes around narrowed rows bound what screens see.
+Coordinates narrow_positions(const RowReader& reader, const Narrowing& narrowing, core::Executor& executor, Panels& out) {
+  Coordinates points{.count = out.count, .d = narrowing.depth, .values = {}};
+  points.values.resize(static_cast<std::size_t>(points.count * points.d));
+  std::vector<RowTerms> maxima(static_cast<std::size_t>(panels_of(out.count, kPositionsPerTask)));
+  executor.run(std::ssize(maxima), [&](Index task, int) {
+    support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
+    support::AlignedBuffer<float> narrow(static_cast<std::size_t>(reader.padded()));
+    for (Index i = task * kPositionsPerTask; i < std::min(out.count, (task + 1) * kPositionsPerTask); ++i) {
+      reader.read(out.row_at(i), row.data());
+      const NarrowedRow narrowed = narrow_base_row(narrowing, reader.kernels(), row.data(), reader.padded(), narrow.data());
+      if (narrowed.bypass) std::fill_n(narrow.data(), points.d, std::numeric_limits<float>::quiet_NaN());
+      take_maxima(maxima[static_cast<std::size_t>(task)], narrowed.terms);
+      std::copy_n(narrow.data(), points.d, points.values.data() + i * points.d);
+    }
+  });
+  for (const RowTerms& task : maxima) take_maxima(out.all_terms, task);
+  return points;
+}
+
+/// Fills panels with points in the order of positions.
+void fill_panels(const Coordinates& points, std::span<const std::uint32_t> order, Index width, core::Executor& executor, Panels& out) {
+  const Index panels = panels_of(points.count, width);
+  const Index panels_per_task = std::max<Index>(1, kPositionsPerTask / width);
+  executor.run(panels_of(panels, panels_per_task), [&](Index task, int) {
+    for (Index p = task * panels_per_task; p < std::min(panels, (task + 1) * panels_per_task); ++p) {
+      float* panel = out.panels.data() + p * points.d * width;
+      std::fill_n(panel, points.d * width, 0.0f);
+      for (Index j = 0; j < std::min(width, points.count - p * width); ++j) {
+        const float* row = points.row(order[static_cast<std::size_t>(p * width + j)]);
+        for (Index t = 0; t < points.d; ++t) panel[t * width + j] = row[t];
+      }
+    }
+  });
+}
+
+/// Packs positions in k-d order, with the tree over them.
+void pack_in_order(const RowReader& reader, const Narrowing& narrowing, core::Executor& executor, Panels& out) {
+  const Coordinates points = narrow_positions(reader, narrowing, executor, out);
   const std::vector<std::uint32_t> order = kd_order(points, out.tile_cols, kPrunedRows, executor);
   out.tree = BlockTree(points, order, out.tile_cols, executor);
+  fill_panels(points, order, reader.kernels().panel_cols, executor, out);
   std::vector<Index> rows(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) rows[i] = out.row_at(order[i]);
   out.row_of_position = std::move(rows);
@@ -103,11 +140,14 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
   out->tile_cols = tile_cols;
   if (narrowing == nullptr) return out;
 
-  if (pruned && out->count > 0) order_positions(reader, executor, *out);
   const Index width = reader.kernels().panel_cols;
   const Index panels = panels_of(out->count, width);
   const Index panels_per_tile = tile_cols / width;
   out->panels = support::AlignedBuffer<float>(static_cast<std::size_t>(panels * width * narrowing->depth));
+  if (pruned) {
+    if (out->count > 0) pack_in_order(reader, *narrowing, executor, *out);
+    return out;
+  }
   const auto columns = static_cast<std::size_t>(panels * width);
   if (narrowing->dot) out->bias = support::AlignedBuffer<float>(columns);
   if (narrowing->int8) {

@@ -133,6 +133,7 @@ TEST(Periodic, MeetsTheOracleInRandomCells) {
       options.threads = 1 + static_cast<int>(random() % 2);
       options.schedule = random() % 2 == 0 ? Schedule::by_query : Schedule::by_base;
       options.tile = random() % 2 == 0 ? 0 : 48;
+      options.prune = options.screen == Screen::double_precision ? Pruning::automatic : random() % 2 == 0 ? Pruning::on : Pruning::off;
       ASSERT_TRUE(same_bits(knn(queries, stored.rows(), k, options), want)) << fmt::format("cell {}, {}, n {}, k {}, screen {}", i, isa, n, k, name_of(options.screen));
     }
   }
@@ -163,6 +164,88 @@ TEST(Periodic, GivesTheSameBytesForLargeBasesAsWithoutAnyScreen) {
       for (Index i = 0; i < some.rows; ++i) {
         for (Index j = 0; j < 20; ++j) ASSERT_EQ(own.ids[static_cast<std::size_t>(160 * i * 20 + j)], plain.ids[static_cast<std::size_t>(i * 20 + j)]) << text << ", part " << part;
       }
+    }
+  }
+}
+
+/// Points as simulations have them: everywhere, a slab, a droplet, a line of pairs, most of them several cells away from the first.
+Matrix crowd(const Cell& cell, Index rows, int kind, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> whole(-3, 3);
+  Matrix points = zeros(rows, 3);
+  for (Index i = 0; i < rows; ++i) {
+    double f[3] = {unit(random), unit(random), unit(random)};
+    if (kind == 1) f[2] = 0.48 + 0.04 * f[2];                         // across a face when shifted below
+    if (kind == 2) for (double& x : f) x = 0.02 * normal(random);     // around a corner
+    if (kind == 3) f[0] = f[1] = 0.5 + 1e-6 * static_cast<double>(i % 2);
+    for (std::size_t a = 0; a < 3; ++a) {
+      const double steps = cell.pbc[a] ? f[a] + (i % 4 == 0 ? whole(random) : 0) : f[a];
+      for (std::size_t c = 0; c < 3; ++c) points.row(i)[c] += steps * (cell.rows[a][c] != 0 || cell.pbc[a] ? cell.rows[a][c] : a == c ? 7.0 : 0.0);
+    }
+  }
+  return points;
+}
+
+TEST(Periodic, GivesTheSameBytesPrunedOrNot) {
+  std::mt19937_64 random(27);
+  double pruned = 0;
+  for (int i = 0; i < 160; ++i) {
+    const Cell cell = oracle::random_cell(random);
+    const Index n = 200 + static_cast<Index>(random() % 800);
+    const Matrix base = crowd(cell, n, i % 4, random);
+    const Matrix others = crowd(cell, 100, i % 3, random);
+    const Index ks[] = {1, 10, n / 2, n - 1, n + 1};
+    const Index k = ks[random() % (i % 8 == 0 ? 5 : 2)];
+    KnnOptions options = options_for(cell, kSelfModes[random() % 4]);
+    const RowSet queries = options.self != SelfMode::none ? base.view() : others.view();
+    options.threads = 1 + static_cast<int>(random() % 2);
+    options.shifts = random() % 2 == 0;
+    const auto& isa = isas()[random() % isas().size()];
+    const ForcedIsa forced(isa);
+    options.prune = Pruning::off;
+    const Neighbours want = knn(queries, base.view(), k, options);
+    options.prune = Pruning::on;
+    options.tile = random() % 2 == 0 ? 0 : 96;
+    const Neighbours got = knn(queries, base.view(), k, options);
+    ASSERT_TRUE(got.report.pruned);
+    ASSERT_TRUE(same_bits(got, want)) << fmt::format("cell {}, {}, n {}, k {}", i, isa, n, k);
+    ASSERT_EQ(got.shifts, want.shifts);
+    pruned += got.report.pruned_fraction;
+  }
+  EXPECT_GT(pruned, 20) << "hardly anything was left out";
+}
+
+TEST(Periodic, ListsTheSameImagesPrunedOrNot) {
+  std::mt19937_64 random(28);
+  for (int i = 0; i < 40; ++i) {
+    const Cell cell = oracle::random_cell(random);
+    const Matrix base = crowd(cell, 60, i % 4, random);
+    KnnOptions options = options_for(cell, i % 2 == 0 ? SelfMode::exclude : SelfMode::natural);
+    options.images = Images::all;
+    options.shifts = true;
+    options.prune = Pruning::off;
+    const Neighbours want = knn(base.view(), base.view(), 9, options);
+    options.prune = Pruning::on;
+    const Neighbours got = knn(base.view(), base.view(), 9, options);
+    ASSERT_TRUE(same_bits(got, want)) << "cell " << i;
+    ASSERT_EQ(got.shifts, want.shifts);
+  }
+}
+
+TEST(Periodic, PrunesLinesAndPlanes) {
+  std::mt19937_64 random(29);
+  std::uniform_real_distribution<double> place(-40, 40);
+  for (const Index cols : {1, 2}) {
+    Matrix points = zeros(3000, cols);
+    for (double& v : points.values) v = place(random);
+    for (const Cell& cell : cols == 1 ? std::vector{parse_cell("17")} : std::vector{parse_cell("17 15"), parse_cell("17 0.5 13 15"), Cell{{{{0, 0, 0}, {3, 5, 0}, {0, 0, 0}}}, {false, true, false}}}) {
+      KnnOptions options = options_for(cell, SelfMode::exclude);
+      const Neighbours got = knn(points.view(), points.view(), 7, options);
+      EXPECT_TRUE(got.report.pruned);
+      EXPECT_GT(got.report.pruned_fraction, 0.5);
+      options.prune = Pruning::off;
+      EXPECT_TRUE(same_bits(got, knn(points.view(), points.view(), 7, options))) << cols;
     }
   }
 }

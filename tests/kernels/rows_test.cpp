@@ -173,7 +173,7 @@ TEST(Interleaving, FullPanelsOfAnyWidthAndDepthHoldEveryElementInItsPlace) {
         std::vector<float> rows(static_cast<std::size_t>(width * stride));
         for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
         std::vector<float> panel(static_cast<std::size_t>(d * width) + 1, -1.0f);
-        kernels_of(isa).interleave(rows.data(), stride, width, d, width, -2.0f, panel.data());
+        kernels_of(isa).interleave(rows.data(), stride, width, d, width, panel.data());
         for (Index t = 0; t < d; ++t) {
           for (Index j = 0; j < width; ++j) {
             ASSERT_EQ(panel[static_cast<std::size_t>(t * width + j)], static_cast<float>(j * stride + t)) << isa << " width " << width << " d " << d;

@@ -167,5 +167,47 @@ TEST(Lattice, RefusesWhatIsNone) {
   EXPECT_EQ(message(rows({{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, {false, false, false}), 3), "");
 }
 
+TEST(Lattice, ListsTheImagesBetweenPointsOfTheBrick) {
+  std::mt19937_64 random(9);
+  std::size_t most = 0;
+  for (int i = 0; i < kCells / 5; ++i) {
+    const Cell cell = oracle::random_cell(random);
+    SCOPED_TRACE(fmt::format("cell {}", i));
+    const auto l = make_lattice(cell, 3);
+    const auto images = metrics::images_between(*l);
+    most = std::max(most, images.size());
+    ASSERT_FALSE(images.empty());
+    ASSERT_EQ(images[0].norm2, 0);
+    if (l->orthogonal) {
+      ASSERT_EQ(images.size(), static_cast<std::size_t>(std::pow(3, l->rank)));
+    }
+    std::uniform_real_distribution<double> half(-0.5, 0.5);
+    std::uniform_int_distribution<int> corner(0, 5);
+    for (int pair = 0; pair < 40; ++pair) {
+      double d[3] = {0, 0, 0};
+      double diagonal2 = 0;
+      for (int a = 0; a < l->rank; ++a) {
+        // Faces and corners of the brick are where images are farthest.
+        const auto place = [&] { return corner(random) == 0 ? 0.5 : corner(random) == 0 ? -0.5 : half(random); };
+        d[a] = (place() - place()) * l->brick[a][a];
+        diagonal2 += l->brick[a][a] * l->brick[a][a];
+      }
+      const auto distance2 = [&](const metrics::LatticeImage& t) {
+        double sum = 0;
+        for (int c = 0; c < 3; ++c) sum += (d[c] + t.t[c]) * (d[c] + t.t[c]);
+        return sum;
+      };
+      double listed = INFINITY;
+      for (const auto& t : images) listed = std::min(listed, distance2(t));
+      double least = INFINITY;
+      for (const auto& t : metrics::vectors_within(*l, 1.6 * std::sqrt(diagonal2))) least = std::min(least, distance2(t));
+      if (l->rank == 0) least = 0;
+      ASSERT_LE(listed, least * (1 + 1e-9) + 1e-12 * diagonal2);
+    }
+  }
+  EXPECT_LT(most, 400u);
+  fmt::print("at most {} images\n", most);
+}
+
 }  // namespace
 }  // namespace tessera::testing
