@@ -25,7 +25,7 @@ class Scored {
  public:
   Scored(const kernels::CpuKernels& kernels, const Cell& cell, const Matrix& points)
       : kernels_(kernels), lattice_(metrics::make_lattice(cell, 3)), reader_(kernels, points.view(), false),
-        narrowing_(prepare::choose_narrowing(reader_, metrics::traits_of(Metric::periodic), false, 1.0, lattice_.get())), fold_(prepare::make_fold(*lattice_, narrowing_)) {
+        narrowing_(prepare::choose_narrowing(reader_, metrics::traits_of(Metric::periodic), Screen::fp32_direct, 1.0, lattice_.get())), fold_(prepare::make_fold(*lattice_, narrowing_)) {
     packed_.resize(static_cast<std::size_t>(points.rows * kStride));
     std::vector<double> row(16);
     for (Index i = 0; i < points.rows; ++i) {
@@ -48,7 +48,7 @@ class Scored {
     kernels_.interleave(many.data(), kStride, rows, 3, rows, query.data());
     const Index count = std::min<Index>(width, std::ssize(terms_));
     kernels_.interleave(packed_.data(), kStride, count, 3, width, base.data());
-    const kernels::ScreenCall call{.query = query.data(), .base = base.data(), .bias = nullptr, .thresholds = nullptr, .lists = nullptr, .d = 3, .first_panel = 0,
+    const kernels::ScreenCall call{.query = query.data(), .base = base.data(), .bias = nullptr, .thresholds = nullptr, .lists = nullptr, .depth = 3, .first_panel = 0,
                                    .last_panel = 1, .capacity = 0, .factor = 0, .fold = &fold_.terms};
     kernels_.periodic_screen(folding, rows).seed(call, minima.data());
     minima.resize(static_cast<std::size_t>(count));
@@ -127,7 +127,7 @@ TEST_P(PeriodicScreen, LetsNanSurvive) {
       std::vector<kernels::Hit> hits(static_cast<std::size_t>(k.panel_cols));
       kernels::HitList list{hits.data(), 0};
       const float threshold = 0;
-      const kernels::ScreenCall call{.query = query, .base = base.data(), .bias = nullptr, .thresholds = &threshold, .lists = &list, .d = 3, .first_panel = 0,
+      const kernels::ScreenCall call{.query = query, .base = base.data(), .bias = nullptr, .thresholds = &threshold, .lists = &list, .depth = 3, .first_panel = 0,
                                      .last_panel = 1, .capacity = static_cast<std::int32_t>(k.panel_cols), .factor = 0, .fold = &scored.fold().terms};
       k.periodic_screen(folding, 1).screen(call);
       EXPECT_EQ(list.count, k.panel_cols);

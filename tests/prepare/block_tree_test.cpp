@@ -42,7 +42,7 @@ struct Blocks {
     const kernels::CpuKernels& kernels = kernels_of(isas().back());
     const RowReader reader(kernels, points.view(), false);
     if (cell != nullptr) lattice = metrics::make_lattice(*cell, 3);
-    narrowing = prepare::choose_narrowing(reader, metrics::traits_of(metric), false, 1.0, lattice.get());
+    narrowing = prepare::choose_narrowing(reader, metrics::traits_of(metric), Screen::fp32_direct, 1.0, lattice.get());
     if (lattice) shifts = prepare::make_fold(*lattice, narrowing).shifts;
     coordinates = {.count = points.rows, .d = narrowing.depth, .values = {}};
     std::vector<double> row(static_cast<std::size_t>(reader.padded()));
