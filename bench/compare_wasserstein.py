@@ -5,8 +5,8 @@
     build/venv/bin/pip install numpy scipy pot
     build/venv/bin/python bench/compare_wasserstein.py --out build/wasserstein [pair|grid|nearest ...]
 
-pair     16 × 16 pairs of 100,000 and 60,000 to 100,000 samples. Tessera: the dump's compute seconds, a pair; sorting, which it does once a
-         distribution and SciPy and POT do for every pair, is a column of its own
+pair     32 × 32 pairs of 100,000 and 60,000 to 100,000 samples. Tessera: the search seconds of `topk --screen double`, which computes every pair, by
+         pair; sorting, which it does once a distribution and SciPy and POT do for every pair, is a column of its own
 grid     all pairs of a 10 × 24 grid of 60,000 to 180,000 samples each, a [10, 24, 10, 24] file. SciPy's time is extrapolated from a sample of pairs
 nearest  the 10 nearest others of each of 5,000 distributions of 2,000 samples, screened by sketches, against `--screen double`, which
          refines every pair: the same bytes, or the run fails
@@ -38,7 +38,7 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 5
-SIDE = 16  # distributions on either side of a pair benchmark
+SIDE = 32  # distributions on either side of a pair benchmark
 AGREES = 1e-9  # relative: SciPy's own rounding, over 200,000 terms
 
 
@@ -107,15 +107,17 @@ def pair(b):
         x, y = b.save("a.npz", a, wa), b.save("b.npz", c, wc)
         ours, sorting, theirs, pot = [], [], [], []
         for i in range(b.rounds):
-            report = b.run("dump", "-b", x, "--cols", y, "-o", b.folder / "d.npy", "--dtype", "float64")
-            ours.append(report["seconds"]["compute"] / SIDE**2)
+            report = b.run("topk", "-b", y, "--queries", x, "-k", SIDE, "--screen", "double", "-o", b.folder / "nn.npz", "--distances", "float64")
+            ours.append(report["seconds"]["search"] / SIDE**2)
             sorting.append(report["seconds"]["prepare"] / (2 * SIDE))
             theirs.append(seconds_of(lambda: wasserstein_distance(a[i], c[i], wa and wa[i], wc and wc[i])))
             if ot is not None:
                 p, q = a[i].astype(float), c[i].astype(float)
                 u, v = (wa[i] / wa[i].sum(), wc[i] / wc[i].sum()) if wa else (None, None)
                 pot.append(seconds_of(lambda: ot.wasserstein_1d(p, q, u, v, p=1)))
-        matrix = np.load(b.folder / "d.npy")
+        lists = np.load(b.folder / "nn.npz")
+        matrix = np.empty((SIDE, SIDE))
+        np.put_along_axis(matrix, lists["ids"], lists["distances"], axis=1)
         worst = max(abs(matrix[i, j] / wasserstein_distance(a[i], c[j], wa and wa[i], wc and wc[j]) - 1) for i, j in [(0, 0), (3, 9), (15, 1)])
         b.check(f"{name} differs by {worst}", worst < AGREES)
         b.rows.append({"case": name, "tessera": ours, "sorting": sorting, "scipy": theirs, "pot": pot, "difference": worst})
@@ -144,7 +146,7 @@ def grid(b):
     theirs = statistics.mean(seconds) * pairs
     b.rows.append({"case": "grid", "samples": sum(map(len, rows)), "total": total, "prepare": [r["seconds"]["prepare"] for r in reports], "input_bytes": size,
                    "peak_rss_bytes": peak, "scipy_extrapolated": theirs, "scipy_sample": seconds, "difference": worst})
-    print(f"grid: {pairs:,} pairs of {sum(map(len, rows)):,} samples in all: {spread(total, 1)} s in all, {spread([r['seconds']['prep'] for r in reports], 1)} s of it sorting; "
+    print(f"grid: {pairs:,} pairs of {sum(map(len, rows)):,} samples in all: {spread(total, 1)} s in all, {spread([r['seconds']['prepare'] for r in reports], 1)} s of it sorting; "
           f"peak {peak / 1e6:.0f} MB, input {size / 1e6:.0f} MB (1.3 × + 200 MB: {(1.3 * size + 200e6) / 1e6:.0f} MB); SciPy would need {theirs:.0f} s, from {len(sample)} pairs; "
           f"{theirs / statistics.median(total):.0f}×; largest relative difference {worst:.0e} (float32 file)", flush=True)
 
