@@ -80,7 +80,7 @@ class CpuBackend final : public core::Backend {
   }
   std::unique_ptr<core::PreparedBaseBackend> prepare(const core::BaseProblem& problem, const core::BasePlan& plan,
                                                      core::Executor& executor) override {
-    if (metrics::traits_of(problem.metric.metric).distributions) return make_wasserstein_base(kernels_, problem);
+    if (metrics::traits_of(problem.metric.metric).distributions) return make_wasserstein_base(kernels_, problem, plan);
     return std::make_unique<CpuPreparedBase>(kernels_, problem, plan, executor);
   }
   std::unique_ptr<core::PreparedValues> prepare_values(const core::ValuesProblem& problem) override {

@@ -2,10 +2,12 @@
 #include "engine/wasserstein_topk.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "engine/quantile_pairs.hpp"
-#include "prepare/distributions.hpp"
+#include "engine/sorted_segment.hpp"
+#include "metrics/bound.hpp"
 #include "select/exact_list.hpp"
 #include "support/cpu.hpp"
 
@@ -15,86 +17,85 @@ namespace {
 using core::Candidate;
 using core::Range;
 
-/// One segment of the base, sorted. Positions number the distributions that have an answer.
-struct SortedSegment final : core::PreparedSegment {
-  std::unique_ptr<core::Distributions> set;
-  std::vector<Index> row_of_position;  // [cols()]
-  std::int64_t first_id = 0;
-  Index denied = 0;
+constexpr Index kBlockCols = 16;  // distributions of the base that go along the quantile axis together
+constexpr Index kBatch = 16;      // pairs refined before the threshold is looked at again
 
-  Index cols() const noexcept override { return std::ssize(row_of_position); }
-  std::uint64_t bytes() const noexcept override { return set->bytes() + row_of_position.size() * sizeof(Index); }
-  void describe(Report& report) const override {
-    report.skipped_base += std::ssize(set->skipped);
-    report.denied_base += denied;
-  }
-  const core::Distribution& at(Index position) const noexcept {
-    return set->rows[static_cast<std::size_t>(row_of_position[static_cast<std::size_t>(position)])];
-  }
-  std::int64_t id_at(Index position) const noexcept { return first_id + row_of_position[static_cast<std::size_t>(position)]; }
+/// A pair that the coarse screen left, and the sum of its fine sketch.
+struct Left {
+  double sum;
+  Index position;
 };
 
 class WassersteinWorker final : public core::TopkWorker {
  public:
   WassersteinWorker(const kernels::CpuKernels& kernels, const MetricSpec& metric, const SortedSegment& segment, const core::BaseProblem& base,
                     const core::QueryProblem& queries, Index tile_rows)
-      : segment_(segment), base_(base.base), denied_(base.denied), queries_(queries), pairs_(kernels, metric), lists_(static_cast<std::size_t>(tile_rows)) {}
+      : kernels_(kernels), p_(metric.p), segment_(segment), base_(base.base), denied_(base.denied), queries_(queries), pairs_(kernels, metric),
+        rows_of_tile_(static_cast<std::size_t>(tile_rows)) {
+    if (segment.narrowing == nullptr) return;
+    const auto rows = static_cast<std::size_t>(tile_rows);
+    fine_ = support::AlignedBuffer<double>(rows * kFineBlocks);
+    packed_ = support::AlignedBuffer<float>(rows * kCoarseBlocks);
+    hits_ = support::AlignedBuffer<kernels::Hit>(static_cast<std::size_t>(kernels.panel_rows * hit_room()));
+  }
 
   void begin(Range rows, const Candidate* carry, bool /*lead*/) override {
     rows_ = rows;
     for (Index r = 0; r < rows.size(); ++r) {
-      auto& list = lists_[static_cast<std::size_t>(r)];
+      auto& list = row(r).list;
       list.reset(queries_.k);
-      if (carry == nullptr) continue;
-      for (Index i = 0; i < queries_.k; ++i) {
+      row(r).query = &queries_.distributions->rows[static_cast<std::size_t>(rows.first + r)];
+      for (Index i = 0; carry != nullptr && i < queries_.k; ++i) {
         const Candidate& c = carry[r * queries_.k + i];
         if (!drops(rows.first + r, c.id)) list.add(c);
       }
+      list.cut();
     }
+    if (segment_.narrowing != nullptr) sketch_queries();
   }
 
   void screen(const core::Tile& tile) override {
-    for (Index first = tile.cols.first; first < tile.cols.last; first += kBlockCols) refine({first, std::min(tile.cols.last, first + kBlockCols)});
+    if (segment_.narrowing == nullptr) {
+      for (Index first = tile.cols.first; first < tile.cols.last; first += kBlockCols) refine_all({first, std::min(tile.cols.last, first + kBlockCols)});
+      return;
+    }
+    for (const Panel& panel : panels_) screen_panel(panel, tile.cols);
   }
 
   void finish(Candidate* out) override {
-    for (Index r = 0; r < rows_.size(); ++r, out += queries_.k) lists_[static_cast<std::size_t>(r)].finish(out);
+    for (Index r = 0; r < rows_.size(); ++r, out += queries_.k) row(r).list.finish(out);
   }
 
   void place_self(Candidate* lists) override {
     if (queries_.self != SelfMode::first) return;
     for (Index r = 0; r < rows_.size(); ++r, lists += queries_.k) {
-      const Index row = rows_.first + r;
-      if (own_id(row) < 0 || queries_.distributions->rows[static_cast<std::size_t>(row)].size == 0) continue;
+      const std::int64_t own = own_id(rows_.first + r);
+      if (own < 0 || row(r).query->size == 0) continue;
       std::copy_backward(lists, lists + queries_.k - 1, lists + queries_.k);
-      lists[0] = {0.0, own_id(row)};
+      lists[0] = {0.0, own};
     }
   }
 
-  core::WorkCounts counts() const noexcept override { return {refined_, refined_}; }
+  core::WorkCounts counts() const noexcept override { return {survivors_, refined_}; }
 
  private:
-  static constexpr Index kBlockCols = 16;  // distributions of the base that go along the quantile axis together
+  struct Row {
+    select::ExactList list;
+    const core::Distribution* query = nullptr;
+    bool bypass = false;            // no sketch vouches for it: wide integers, values past float32
+    SketchTerms coarse;
+    SketchTerms fine;
+    metrics::RowTerms narrow;
+  };
+  /// Query rows that one kernel call takes together.
+  struct Panel {
+    Index first;
+    Index rows;
+    kernels::ScreenKernel kernel;
+  };
 
-  void refine(Range cols) {
-    wanted_.clear();
-    places_.clear();
-    std::uint64_t bytes = 0;
-    for (Index r = 0; r < rows_.size(); ++r) {
-      const core::Distribution& query = queries_.distributions->rows[static_cast<std::size_t>(rows_.first + r)];
-      if (query.size == 0) continue;
-      bytes += static_cast<std::uint64_t>(query.size) * sizeof(double);
-      for (Index c = cols.first; c < cols.last; ++c) {
-        if (drops(rows_.first + r, segment_.id_at(c))) continue;
-        wanted_.push_back({.a = &query, .b = &segment_.at(c)});
-        places_.push_back({r, segment_.id_at(c)});
-      }
-    }
-    for (Index c = cols.first; c < cols.last; ++c) bytes += static_cast<std::uint64_t>(segment_.at(c).size) * sizeof(double);
-    pairs_.distances(wanted_, bytes, cache_);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) lists_[static_cast<std::size_t>(places_[i].row)].add({wanted_[i].distance, places_[i].id});
-    refined_ += std::ssize(wanted_);
-  }
+  Row& row(Index r) noexcept { return rows_of_tile_[static_cast<std::size_t>(r)]; }
+  Index hit_room() const noexcept { return 8 * kernels_.panel_cols; }
 
   /// Id of the base row that a query is; -1 when it is none.
   std::int64_t own_id(Index query) const noexcept {
@@ -108,6 +109,138 @@ class WassersteinWorker final : public core::TopkWorker {
     return queries_.self != SelfMode::natural && id >= 0 && id == own_id(query);
   }
 
+  // --- every pair --------------------------------------------------------------------------------------------------
+
+  void refine_all(Range cols) {
+    wanted_.clear();
+    places_.clear();
+    std::uint64_t bytes = 0;
+    for (Index r = 0; r < rows_.size(); ++r) {
+      if (row(r).query->size == 0) continue;
+      bytes += static_cast<std::uint64_t>(row(r).query->size) * sizeof(double);
+      for (Index c = cols.first; c < cols.last; ++c) want(r, c);
+    }
+    for (Index c = cols.first; c < cols.last; ++c) bytes += static_cast<std::uint64_t>(segment_.at(c).size) * sizeof(double);
+    survivors_ += std::ssize(wanted_);
+    refine(bytes);
+  }
+
+  void want(Index r, Index position) {
+    if (drops(rows_.first + r, segment_.id_at(position))) return;
+    wanted_.push_back({.a = row(r).query, .b = &segment_.at(position)});
+    places_.push_back({r, segment_.id_at(position)});
+  }
+
+  /// Computes the wanted pairs and adds them to their lists.
+  void refine(std::uint64_t bytes) {
+    pairs_.distances(wanted_, bytes, cache_);
+    for (std::size_t i = 0; i < wanted_.size(); ++i) row(places_[i].row).list.add({wanted_[i].distance, places_[i].id});
+    refined_ += std::ssize(wanted_);
+  }
+
+  // --- the screen --------------------------------------------------------------------------------------------------
+
+  void sketch_queries() {
+    panels_.clear();
+    Index width = kernels_.panel_rows;
+    for (Index first = 0; first < rows_.size(); first += width) {
+      while (width > rows_.size() - first) width /= 2;
+      panels_.push_back({first, width, kernels_.screen(metrics::Element::absolute_difference, false, width).screen});
+      for (Index r = 0; r < width; ++r) sketch_query(first + r, narrow_ + r * kCoarseBlocks);
+      kernels_.interleave(narrow_, kCoarseBlocks, width, kCoarseBlocks, width, packed_.data() + first * kCoarseBlocks);
+    }
+  }
+
+  void sketch_query(Index r, float* out) {
+    Row& q = row(r);
+    q.bypass = q.query->type == core::ValueType::wide;
+    std::fill_n(out, kCoarseBlocks, 0.0f);
+    if (q.query->size == 0 || q.bypass) return;
+    alignas(64) double means[kCoarseBlocks];
+    q.coarse = sketch_terms(*q.query, block_means(*q.query, kCoarseBlocks, means));
+    q.fine = sketch_terms(*q.query, block_means(*q.query, kFineBlocks, fine_.data() + r * kFineBlocks));
+    const prepare::NarrowedRow narrowed = prepare::narrow_query_row(*segment_.narrowing, kernels_, means, kCoarseBlocks, out);
+    q.bypass = narrowed.bypass;
+    q.narrow = narrowed.terms;
+  }
+
+  /// A score above it proves that the pair is no neighbour.
+  float threshold(const Row& q, Range cols) const noexcept {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (q.query->size == 0) return -kInfinity;
+    if (q.bypass) return kInfinity;
+    const auto tile = static_cast<std::size_t>(cols.first / segment_.coarse->tile_cols);
+    const double sum = largest_sketch(q.list.threshold(), p_, kCoarseBlocks, q.coarse, segment_.tile_terms[tile]);
+    const metrics::PairBound bound(segment_.narrowing->bound, q.narrow, segment_.coarse->tile_terms[tile]);
+    return bound.threshold(sum * segment_.narrowing->bound.z_scale);
+  }
+
+  void screen_panel(const Panel& panel, Range cols) {
+    const Index width = kernels_.panel_cols;
+    float thresholds[kMostPanelRows];
+    kernels::HitList lists[kMostPanelRows];
+    for (Index r = 0; r < panel.rows; ++r) {
+      thresholds[r] = threshold(row(panel.first + r), cols);
+      lists[r] = {hits_.data() + r * hit_room(), 0};
+      left_[r].clear();
+    }
+    kernels::ScreenCall call{.query = packed_.data() + panel.first * kCoarseBlocks,
+                             .base = segment_.coarse->panels.data(),
+                             .bias = nullptr,
+                             .thresholds = thresholds,
+                             .lists = lists,
+                             .depth = kCoarseBlocks,
+                             .first_panel = cols.first / width,
+                             .last_panel = (cols.last + width - 1) / width,
+                             .capacity = static_cast<std::int32_t>(hit_room()),
+                             .factor = 1};
+    while (call.first_panel < call.last_panel) {
+      call.first_panel = panel.kernel(call);
+      for (Index r = 0; r < panel.rows; ++r) take_hits(panel.first + r, lists[r], left_[r]);
+    }
+    for (Index r = 0; r < panel.rows; ++r) refine_left(panel.first + r, left_[r]);
+  }
+
+  void take_hits(Index r, kernels::HitList& list, std::vector<Left>& left) {
+    const Row& q = row(r);
+    for (std::int32_t h = 0; h < list.count && q.query->size > 0; ++h) {
+      const auto position = static_cast<Index>(list.hits[h].position);
+      if (position >= segment_.cols()) continue;  // a panel's filling
+      if (drops(rows_.first + r, segment_.id_at(position))) continue;
+      const double sum = q.bypass ? 0 : fine_sum(r, position);
+      if (sum > largest_sketch(q.list.threshold(), p_, kFineBlocks, q.fine, segment_.fine_terms[static_cast<std::size_t>(position)])) continue;
+      left.push_back({sum, position});
+    }
+    list.count = 0;
+  }
+
+  double fine_sum(Index r, Index position) const noexcept {
+    const auto sum = kernels_.canonical[static_cast<int>(metrics::Element::absolute_difference)];
+    return sum(fine_.data() + r * kFineBlocks, segment_.fine.data() + position * kFineBlocks, kFineBlocks);
+  }
+
+  /// Refines what is left from the nearest sketch on, until the sketches prove that nothing nearer is left.
+  void refine_left(Index r, std::vector<Left>& left) {
+    Row& q = row(r);
+    std::sort(left.begin(), left.end(), [](const Left& a, const Left& b) { return a.sum < b.sum; });
+    for (std::size_t i = 0; i < left.size();) {
+      wanted_.clear();
+      places_.clear();
+      for (; i < left.size() && std::ssize(wanted_) < kBatch; ++i) {
+        const auto at = static_cast<std::size_t>(left[i].position);
+        if (!q.bypass && left[i].sum > largest_sketch(q.list.threshold(), p_, kFineBlocks, q.fine, segment_.fine_terms[at])) continue;
+        want(r, left[i].position);
+      }
+      survivors_ += std::ssize(wanted_);
+      refine(0);
+      q.list.cut();
+    }
+  }
+
+  static constexpr Index kMostPanelRows = 16;
+
+  const kernels::CpuKernels& kernels_;
+  double p_;
   const SortedSegment& segment_;
   const RowSet& base_;
   const std::vector<Index>& denied_;
@@ -115,30 +248,30 @@ class WassersteinWorker final : public core::TopkWorker {
   QuantilePairs pairs_;
   std::uint64_t cache_ = static_cast<std::uint64_t>(support::l2_cache_bytes()) / 2;
   Range rows_;
-  std::vector<select::ExactList> lists_;  // [tile_rows]
+  std::vector<Row> rows_of_tile_;  // [tile_rows]
   struct Place {
     Index row;
     std::int64_t id;
   };
   std::vector<QuantilePair> wanted_;
   std::vector<Place> places_;  // of the wanted pairs
+  support::AlignedBuffer<double> fine_;    // [tile_rows, kFineBlocks]
+  support::AlignedBuffer<float> packed_;   // panels of queries, [tile_rows * kCoarseBlocks]
+  alignas(64) float narrow_[kMostPanelRows * kCoarseBlocks];
+  support::AlignedBuffer<kernels::Hit> hits_;
+  std::vector<Left> left_[kMostPanelRows];
+  std::vector<Panel> panels_;
+  std::int64_t survivors_ = 0;
   std::int64_t refined_ = 0;
 };
 
 class WassersteinBase final : public core::PreparedBaseBackend {
  public:
-  WassersteinBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem) : kernels_(kernels), problem_(problem) {}
+  WassersteinBase(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, const core::BasePlan& plan)
+      : kernels_(kernels), problem_(problem), tile_cols_(plan.screen == Screen::double_precision ? 0 : plan.tile_cols) {}
 
   std::unique_ptr<core::PreparedSegment> segment(Range rows, core::Executor& executor) override {
-    auto out = std::make_unique<SortedSegment>();
-    out->set = prepare::sort_distributions(kernels_, problem_.base, rows, problem_.nan, "base", executor);
-    out->first_id = problem_.base.first_id + rows.first;
-    for (Index i = 0; i < rows.size(); ++i) {
-      const bool denied = std::ranges::binary_search(problem_.denied, rows.first + i);
-      out->denied += denied ? 1 : 0;
-      if (out->set->rows[static_cast<std::size_t>(i)].size > 0 && !denied) out->row_of_position.push_back(i);
-    }
-    return out;
+    return sort_segment(kernels_, problem_, rows, tile_cols_, executor);
   }
 
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
@@ -149,12 +282,14 @@ class WassersteinBase final : public core::PreparedBaseBackend {
  private:
   const kernels::CpuKernels& kernels_;
   core::BaseProblem problem_;
+  Index tile_cols_;  // 0: no screen
 };
 
 }  // namespace
 
-std::unique_ptr<core::PreparedBaseBackend> make_wasserstein_base(const kernels::CpuKernels& kernels, const core::BaseProblem& problem) {
-  return std::make_unique<WassersteinBase>(kernels, problem);
+std::unique_ptr<core::PreparedBaseBackend> make_wasserstein_base(const kernels::CpuKernels& kernels, const core::BaseProblem& problem,
+                                                                 const core::BasePlan& plan) {
+  return std::make_unique<WassersteinBase>(kernels, problem, plan);
 }
 
 }  // namespace tessera::engine

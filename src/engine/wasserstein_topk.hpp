@@ -9,6 +9,7 @@
 
 namespace tessera::engine {
 
-std::unique_ptr<core::PreparedBaseBackend> make_wasserstein_base(const kernels::CpuKernels& kernels, const core::BaseProblem& problem);
+std::unique_ptr<core::PreparedBaseBackend> make_wasserstein_base(const kernels::CpuKernels& kernels, const core::BaseProblem& problem,
+                                                                 const core::BasePlan& plan);
 
 }  // namespace tessera::engine

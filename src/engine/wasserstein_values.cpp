@@ -15,7 +15,7 @@ namespace {
 
 using core::Range;
 
-// Measured: 83 us for 100,000 + 100,000 samples, one thread of a 2 GHz Xeon (AVX-512). Only for the plan's guesses.
+// A pair takes about this long, by a sample of both (measured, docs/performance.md); for the plan's guesses.
 constexpr double kNanosecondsPerSample = 0.4;
 
 /// All distributions are sorted when the data are inspected; segments only say which columns they are.
