@@ -125,7 +125,8 @@ KnnOptions options_of(const Case& c, Index nq) {
   if (c.at[segmented] == 1 && c.nb() > 0) {
     o.tile = 48;
     // Room for a little over one tile, and for the lists that the budget also has to hold.
-    const Index bytes = std::max(50 * (c.d() + 1) * 4 * 4 / 3 + 64, nq * c.neighbours() * 16 + 64);
+    const Index words = std::max(c.d() + 1, (c.d() + 3) / 4 + 4);  // of a row as floats, and as 8-bit integers
+    const Index bytes = std::max(50 * words * 4 * 4 / 3 + 64, nq * c.neighbours() * 16 + 64);
     o.memory = static_cast<std::uint64_t>(bytes);
   }
   return o;
