@@ -79,6 +79,7 @@ class RowState {
   core::Candidate* best_ = nullptr;
   Index pending_count_ = 0;
   Index best_count_ = 0;
+  bool best_sorted_ = false;
   float tau_ = 0;
 };
 
