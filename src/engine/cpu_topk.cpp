@@ -2,6 +2,7 @@
 #include "engine/cpu_topk.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -59,10 +60,11 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
         query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * depth_)), row_factors_(buffer<float>(in.tile_rows)), row_reaches_(buffer<float>(in.tile_rows)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
         pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
         minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
-        thresholds_(buffer<float>(in.kernels.panel_rows)), uppers_(buffer<float>(std::max(capacity_.k + capacity_.pending, kMostSeedGroups * in.kernels.panel_cols))),
+        thresholds_(buffer<float>(in.tile_rows)), uppers_(buffer<float>(std::max(capacity_.k + capacity_.pending, kMostSeedGroups * in.kernels.panel_cols))),
         refined_(buffer<Candidate>(capacity_.k + capacity_.pending)),
         scratch_{{uppers_.data(), uppers_.size()}, {refined_.data(), refined_.size()}} {
     if (in.narrowing == nullptr) columns_ = buffer<double>(kDoubleCols * padded_);
+    for (Index r = 0; r < in.kernels.panel_rows; ++r) lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
   }
 
   void begin(Range rows, const Candidate* carry, bool lead) override {
@@ -126,6 +128,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
       row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, in_.panels.all_terms);
       any = true;
     }
+    for (Index r = 0; r < count_; ++r) thresholds_[r] = threshold(rows_[static_cast<std::size_t>(r)]);
     if (!any) return;  // and the walk of the rows before is through
     pruned_ += in_.panels.count * count_;
     walk_.start(box_);
@@ -138,11 +141,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   }
 
   /// Narrowed rows that are farther apart have a score past the threshold of every row in the block.
-  double reach() const noexcept {
-    float score = -kInfinity;
-    for (Index r = 0; r < count_; ++r) score = std::max(score, threshold(rows_[static_cast<std::size_t>(r)]));
-    return score;
-  }
+  float reach() const noexcept { return *std::max_element(thresholds_.begin(), thresholds_.begin() + count_); }
 
   // --- the rows a screen does not see ------------------------------------------------------------------------------
 
@@ -229,7 +228,8 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   /// The kernels that the panel's thresholds allow: below half the brick's smallest edge folding alone finds every image that matters.
   const kernels::ScreenKernels& kernels_at(const QueryPanel& panel) const noexcept {
     if (in_.fold == nullptr) return panel.kernels;
-    const bool safe = std::all_of(thresholds_.begin(), thresholds_.begin() + panel.rows, [&](float t) { return t < in_.fold->safe; });
+    const float* thresholds = thresholds_.data() + panel.first;
+    const bool safe = std::all_of(thresholds, thresholds + panel.rows, [&](float t) { return t < in_.fold->safe; });
     return safe ? panel.coarse : panel.kernels;
   }
 
@@ -243,7 +243,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     row_factors_[r] = row.narrow.bypass ? kNan : in_.narrowing->factor * row.narrow.step;
     row_reaches_[r] = metrics::score_reach(in_.narrowing->bound, row.narrow.terms);
     if (row.narrow.bypass) std::fill_n(out, padded_, kNan);
-    if (in_.pruned) prepare::include_row(box_, out);
+    if (in_.pruned) prepare::include_row(std::span(box_), out);
   }
 
   float threshold(const QueryRow& row) const noexcept {
@@ -253,19 +253,16 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   void screen_panel(const QueryPanel& panel, Range cols) {
     const Index width = in_.kernels.panel_cols;
-    for (Index r = 0; r < panel.rows; ++r) {
-      QueryRow& row = rows_[static_cast<std::size_t>(panel.first + r)];
-      if (!in_.pruned) {
-        const auto& terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
-        row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, terms);
-      }
+    for (Index r = panel.first; r < panel.first + panel.rows && !in_.pruned; ++r) {
+      QueryRow& row = rows_[static_cast<std::size_t>(r)];
+      const auto& terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
+      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, terms);
       thresholds_[r] = threshold(row);
-      lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
     }
     kernels::ScreenCall call{.query = packed_.data() + panel.first * depth_,
                              .base = in_.panels.panels.data(),
                              .bias = in_.panels.bias.data(),
-                             .thresholds = thresholds_.data(),
+                             .thresholds = thresholds_.data() + panel.first,
                              .lists = lists_.data(),
                              .depth = depth_,
                              .first_panel = cols.first / width,
@@ -282,7 +279,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     while (call.first_panel < call.last_panel) {
       call.first_panel = kernels_at(panel).screen(call);
       for (Index r = 0; r < panel.rows; ++r) {
-        if (lists_[static_cast<std::size_t>(r)].count > 0) take_hits(panel.first + r, lists_[static_cast<std::size_t>(r)], thresholds_[r]);
+        if (lists_[static_cast<std::size_t>(r)].count > 0) take_hits(panel.first + r, lists_[static_cast<std::size_t>(r)]);
       }
     }
   }
@@ -315,11 +312,12 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     for (Index g = 0; g < groups; ++g) std::copy_n(minima_.data() + (g * panel.rows + r) * width, width, all + g * width);
     std::nth_element(all, all + (k - 1), all + groups * width);
     row.state.offer_threshold(row.bound.upper(all[k - 1]), refiner_);
-    thresholds_[r] = threshold(row);
+    if (in_.pruned && std::isfinite(row.state.tau())) row.bound.linearise(row.state.tau());
+    thresholds_[panel.first + r] = threshold(row);
   }
 
   /// Moves a call's hits into the row's state; lowers the threshold when enough have come together.
-  void take_hits(Index r, HitList& list, float& threshold_slot) {
+  void take_hits(Index r, HitList& list) {
     QueryRow& row = rows_[static_cast<std::size_t>(r)];
     const std::int32_t count = std::exchange(list.count, 0);
     if (row.kind != RowKind::searched) return;
@@ -333,7 +331,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     if (!row.state.wants_compaction()) return;
     refiner_.set_query(query_row(r));
     row.state.compact(refiner_, scratch_);
-    threshold_slot = threshold(row);
+    thresholds_[r] = threshold(row);
   }
 
   // --- the double screen: every pair, canonically ------------------------------------------------------------------
@@ -385,7 +383,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   AlignedBuffer<float> minima_;           // [seed groups, panel_rows, panel_cols]
   AlignedBuffer<Hit> hits_;               // [panel_rows, hits_per_row]
   std::vector<HitList> lists_;            // [panel_rows]
-  AlignedBuffer<float> thresholds_;       // [panel_rows]
+  AlignedBuffer<float> thresholds_;       // [tile_rows]
   AlignedBuffer<float> uppers_;
   AlignedBuffer<Candidate> refined_;
   AlignedBuffer<double> columns_;         // [kDoubleCols, padded]; double screen
@@ -393,7 +391,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
-  prepare::NearToFar walk_{in_.panels.tree, in_.traits.direct_element, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
+  prepare::NearToFar walk_{in_.panels.tree, in_.kernels.boxes(in_.traits.direct_element), in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun, narrowed; pruned segments only
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;

@@ -11,6 +11,8 @@ namespace {
 using core::Candidate;
 using core::Range;
 
+constexpr Index kMostPrunedBlocks = 64;
+
 /// One worker and the lists it fills.
 struct Hand {
   std::unique_ptr<core::TopkWorker> worker;
@@ -89,12 +91,7 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
   std::vector<Hand> hands(static_cast<std::size_t>(executor.threads()));
   SplitMerger merger(nq, row_tiles, plan, k);
 
-  executor.run(row_tiles * plan.splits, [&](Index task, int worker) {
-    Hand& hand = hands[static_cast<std::size_t>(worker)];
-    if (!hand.worker) {
-      hand.worker = base.worker(segment, queries, plan);
-      hand.lists.resize(static_cast<std::size_t>(plan.tile_rows * k));
-    }
+  const auto run_task = [&](Index task, Hand& hand) {
     const Index row_tile = task / plan.splits;
     const Index split = task % plan.splits;
     const Range rows{row_tile * plan.tile_rows, std::min(nq, (row_tile + 1) * plan.tile_rows)};
@@ -114,6 +111,18 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
       hand.worker->place_self(complete);
       sink.put(rows, complete);
     }
+  };
+
+  // Pruned blocks take microseconds: a run of them is handed out at a time.
+  const Index tasks = row_tiles * plan.splits;
+  const Index run = base_plan.pruned ? std::clamp<Index>(tasks / (8 * executor.threads()), 1, kMostPrunedBlocks) : 1;
+  executor.run((tasks + run - 1) / run, [&](Index first, int worker) {
+    Hand& hand = hands[static_cast<std::size_t>(worker)];
+    if (!hand.worker) {
+      hand.worker = base.worker(segment, queries, plan);
+      hand.lists.resize(static_cast<std::size_t>(plan.tile_rows * k));
+    }
+    for (Index task = first * run; task < std::min(tasks, (first + 1) * run); ++task) run_task(task, hand);
   });
 
   core::WorkCounts total;

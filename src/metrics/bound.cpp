@@ -49,6 +49,7 @@ PairBound::PairBound(const BoundContext& c, const RowTerms& x, const RowTerms& y
     eta_ = c.eta;
     slack_ = c.inflate * (x.residual + y.residual + c.fold_slack) * kOutward;
     root_ = c.form == BoundForm::direct_root && slack_ > 0;
+    root_brackets_ = root_;
     prepare_linear();
     return;
   }
@@ -85,6 +86,19 @@ void PairBound::prepare_linear() noexcept {
 
 float score_reach(const BoundContext& c, const RowTerms& x) noexcept {
   return float_up(c.inflate * (c.form == BoundForm::dot_squared ? 2 : 1) * (x.norm + x.residual) * kOutward);
+}
+
+void PairBound::linearise(double z) noexcept {
+  if (!root_) return;
+  // 2 w slack <= share w^2 + slack^2 / share, for any share; equal at w = slack / share.
+  const double share = std::min(0.25, slack_ / std::sqrt(std::max(z, 0x1p-900)));
+  const double offset = slack_ * slack_ / share;
+  upper_factor_ = (1 + 2 * rho_) * (1 + share) * kOutward;
+  upper_offset_ = (eta_ * upper_factor_ + slack_ * slack_ + offset) * kOutward;
+  lower_factor_ = (1 - rho_) * (1 - share) * kInward;
+  lower_offset_ = -(eta_ + offset) * kOutward;
+  absolute_ = (canonical_eta_ + 0x1p-38 * (eta_ + offset)) * kOutward;
+  root_brackets_ = false;
 }
 
 float PairBound::threshold(double tau) const noexcept {

@@ -53,12 +53,16 @@ class PairBound {
   float lower(float score) const noexcept;
   float upper(float score) const noexcept;
 
+  /// Of forms by way of a root: brackets linear in the score from now on. They are as tight where z is about this, and right everywhere.
+  void linearise(double z) noexcept;
+
  private:
   void prepare_linear() noexcept;
   float root_lower(float score) const noexcept;
   float root_upper(float score) const noexcept;
 
   bool root_ = false;  // slack adds to the root of the score, not to the score
+  bool root_brackets_ = false;  // and so do brackets
   double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
   double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
   double above_ = 0;   // more of it, upwards only: what an 8-bit score has had taken off, and what that was for
@@ -85,14 +89,14 @@ inline float float_up(double value) noexcept {
 inline float float_down(double value) noexcept { return -float_up(-value); }
 
 inline float PairBound::lower(float score) const noexcept {
-  if (root_) return root_lower(score);
+  if (root_brackets_) return root_lower(score);
   if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return -std::numeric_limits<float>::infinity();
   const double z = score * lower_factor_ + lower_offset_;
   return float_down(z - std::abs(z) * relative_ - absolute_);
 }
 
 inline float PairBound::upper(float score) const noexcept {
-  if (root_) return root_upper(score);
+  if (root_brackets_) return root_upper(score);
   if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return std::numeric_limits<float>::infinity();
   const double z = score * upper_factor_ + upper_offset_;
   return float_up(z + std::abs(z) * relative_ + absolute_);

@@ -27,7 +27,8 @@ inline void open_box(std::span<float> box) noexcept {
 }
 
 /// Around this row [d] too. NaN changes nothing.
-inline void include_row(std::span<float> box, const float* row) noexcept {
+template <std::size_t Extent>
+inline void include_row(std::span<float, Extent> box, const float* row) noexcept {
   const std::size_t d = box.size() / 2;
   for (std::size_t t = 0; t < d; ++t) {
     box[t] = std::min(box[t], row[t]);

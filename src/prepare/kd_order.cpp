@@ -2,6 +2,7 @@
 #include "prepare/kd_order.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -20,11 +21,61 @@ struct Keyed {
   std::uint32_t point;
 };
 
-/// Orders parts of a permutation in place.
+/// Moves what is before the pivot to the front, without a branch that the data could mislead. Returns how much that is.
+template <class Before>
+Index partition(Keyed* a, Index count, Before before) noexcept {
+  Index front = 0;
+  for (Index i = 0; i < count; ++i) {
+    const Keyed here = a[i];
+    a[i] = a[front];
+    a[front] = here;
+    front += before(here.key) ? 1 : 0;
+  }
+  return front;
+}
+
+/// A key near the one at place `cut` when sorted, from a small sample.
+float pivot_near(const Keyed* a, Index count, Index cut) noexcept {
+  constexpr Index kSample = 32;
+  constexpr Index kFew = 512;
+  if (count < kFew) {
+    const float x = a[0].key, y = a[count / 2].key, z = a[count - 1].key;
+    return std::max(std::min(x, y), std::min(std::max(x, y), z));
+  }
+  std::array<float, kSample> keys;
+  for (Index i = 0; i < kSample; ++i) keys[static_cast<std::size_t>(i)] = a[i * (count / kSample)].key;
+  const auto wanted = keys.begin() + std::min(kSample - 1, cut * kSample / count);
+  std::nth_element(keys.begin(), wanted, keys.end());
+  return *wanted;
+}
+
+/// As std::nth_element by key: no key before `cut` is larger than one from it on.
+void select(Keyed* a, Index count, Index cut) noexcept {
+  constexpr Index kSmall = 24;
+  constexpr int kPatience = 40;  // partitions that go nowhere: equal keys, or data made to hurt
+  for (int round = 0; round < kPatience && count > kSmall && cut > 0 && cut < count; ++round) {
+    const float pivot = pivot_near(a, count, cut);
+    Index front = partition(a, count, [&](float key) { return key < pivot; });
+    if (cut <= front) {
+      count = front;
+      continue;
+    }
+    if (front == 0) {
+      front = partition(a, count, [&](float key) { return key <= pivot; });
+      if (cut <= front) return;  // all before the cut are the smallest key
+    }
+    a += front;
+    count -= front;
+    cut -= front;
+  }
+  std::nth_element(a, a + cut, a + count, [](const Keyed& x, const Keyed& y) { return x.key < y.key; });
+}
+
+/// Orders parts of a permutation in place. D: the columns, where they are known beforehand, else 0.
+template <int D>
 class Halver {
  public:
-  Halver(const float* values, Index d, Index block, Index fine)
-      : values_(values), d_(d), block_(block), fine_(fine), box_(static_cast<std::size_t>(2 * d)) {}
+  Halver(const float* values, Index d, Index block, Index fine) : values_(values), d_(d), block_(block), fine_(fine), box_(static_cast<std::size_t>(2 * d)) {}
 
   /// Halves order[0, count) once. Returns the cut, 0 when the part stays whole.
   Index halve(std::uint32_t* order, Index count) {
@@ -32,8 +83,8 @@ class Halver {
     if (cut == 0) return 0;
     const Index side = widest_side(order, count);
     keyed_.resize(static_cast<std::size_t>(count));
-    for (Index i = 0; i < count; ++i) keyed_[static_cast<std::size_t>(i)] = {key(values_[Index{order[i]} * d_ + side]), order[i]};
-    std::nth_element(keyed_.begin(), keyed_.begin() + cut, keyed_.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
+    for (Index i = 0; i < count; ++i) keyed_[static_cast<std::size_t>(i)] = {key(values_[Index{order[i]} * columns() + side]), order[i]};
+    select(keyed_.data(), count, cut);
     for (Index i = 0; i < count; ++i) order[i] = keyed_[static_cast<std::size_t>(i)].point;
     return cut;
   }
@@ -46,18 +97,31 @@ class Halver {
   }
 
  private:
+  Index columns() const noexcept { return D > 0 ? D : d_; }
+
   /// NaN goes to one end: it compares with nothing.
   static float key(float value) noexcept { return value == value ? value : std::numeric_limits<float>::infinity(); }
 
   Index widest_side(const std::uint32_t* order, Index count) {
-    clear_box(box_);
-    for (Index i = 0; i < count; ++i) include_row(std::span(box_), values_ + Index{order[i]} * d_);
+    if constexpr (D > 0) {
+      std::array<float, 2 * D> box;
+      clear_box(box);
+      for (Index i = 0; i < count; ++i) include_row(std::span<float, 2 * D>(box), values_ + Index{order[i]} * D);
+      return widest(box);
+    } else {
+      clear_box(box_);
+      for (Index i = 0; i < count; ++i) include_row(std::span(box_), values_ + Index{order[i]} * d_);
+      return widest(box_);
+    }
+  }
+
+  Index widest(Box box) const noexcept {
     Index side = 0;
-    float widest = -1;
-    for (Index t = 0; t < d_; ++t) {
-      const float width = box_[static_cast<std::size_t>(d_ + t)] - box_[static_cast<std::size_t>(t)];
-      if (width > widest) {
-        widest = width;
+    float most = -1;
+    for (Index t = 0; t < columns(); ++t) {
+      const float width = box[static_cast<std::size_t>(columns() + t)] - box[static_cast<std::size_t>(t)];
+      if (width > most) {
+        most = width;
         side = t;
       }
     }
@@ -72,13 +136,24 @@ class Halver {
   std::vector<Keyed> keyed_;
 };
 
+/// Calls with the Halver made for these columns.
+template <class Call>
+auto with_halver(const float* values, Index d, Index block, Index fine, Call call) {
+  switch (d) {
+    case 1: return call(Halver<1>(values, d, block, fine));
+    case 2: return call(Halver<2>(values, d, block, fine));
+    case 3: return call(Halver<3>(values, d, block, fine));
+    default: return call(Halver<0>(values, d, block, fine));
+  }
+}
+
 /// Orders one part with its coordinates copied together.
 void order_subtree(const Coordinates& points, std::uint32_t* order, Index count, Index block, Index fine) {
   std::vector<float> values(static_cast<std::size_t>(count * points.d));
   for (Index i = 0; i < count; ++i) std::copy_n(points.row(order[i]), points.d, values.data() + i * points.d);
   std::vector<std::uint32_t> local(static_cast<std::size_t>(count));
   std::iota(local.begin(), local.end(), 0u);
-  Halver(values.data(), points.d, block, fine).order_all(local.data(), count);
+  with_halver(values.data(), points.d, block, fine, [&](auto halver) { halver.order_all(local.data(), count); });
   const std::vector<std::uint32_t> before(order, order + count);
   for (Index i = 0; i < count; ++i) order[i] = before[local[static_cast<std::size_t>(i)]];
 }
@@ -86,7 +161,8 @@ void order_subtree(const Coordinates& points, std::uint32_t* order, Index count,
 }  // namespace
 
 Index kd_cut(Index count, Index block, Index fine) noexcept {
-  const Index unit = count > block ? block : fine;
+  Index unit = count > block ? block : fine;
+  while (unit >= block && unit * kFanOut < count) unit *= kFanOut;
   const Index units = (count + unit - 1) / unit;
   return units / 2 * unit;
 }
@@ -116,7 +192,7 @@ std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Inde
     std::vector<core::Range> halves(parts.size() * 2);
     executor.run(std::ssize(parts), [&](Index i, int) {
       const core::Range part = parts[static_cast<std::size_t>(i)];
-      const Index cut = Halver(points.values.data(), points.d, block, fine).halve(order.data() + part.first, part.size());
+      const Index cut = with_halver(points.values.data(), points.d, block, fine, [&](auto halver) { return halver.halve(order.data() + part.first, part.size()); });
       halves[static_cast<std::size_t>(2 * i)] = {part.first, part.first + cut};
       halves[static_cast<std::size_t>(2 * i + 1)] = {part.first + cut, part.last};
     });

@@ -24,12 +24,15 @@ struct Coordinates {
 /// lattice  of metrics between nearest images, else null: rows are wrapped first, and become three columns of its frame.
 Coordinates read_coordinates(const RowReader& reader, std::span<const Index> rows, core::Executor& executor, const metrics::Lattice* lattice = nullptr);
 
+/// Members of a group in trees over runs of an order (block_tree.hpp).
+inline constexpr Index kFanOut = kernels::kBoxes;
+
 /// Orders points by halving them again and again across the widest side of their bounding box (a k-d tree's leaves, left to right).
-/// Cuts lie at multiples of `block` while a part is larger than one block, then at multiples of `fine`: runs of `block` points,
-/// and within them runs of `fine`, are compact.
+/// Cuts lie at multiples of `block` times the largest power of kFanOut that is less than the part, then at multiples of `fine`: runs of `block`
+/// points, runs of kFanOut such blocks and so on are compact, and within blocks runs of `fine`.
 ///
 /// returns  the permutation: order[i] is the point at place i.
-/// cost     O(count (d + log) log(count / fine)), about 0.1 us a point and level; 12 bytes a point beside the coordinates.
+/// cost     O(count (d + log) log(count / fine)); 12 bytes a point beside the coordinates.
 std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Index fine, core::Executor& executor);
 
 /// Row numbers of all rows but the special ones, in k-d order with runs of `fine`.

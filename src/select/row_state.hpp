@@ -84,6 +84,7 @@ class RowState {
   Index pending_count_ = 0;
   Index best_count_ = 0;
   Index next_compaction_ = 0;  // pending pairs at which it is due
+  bool best_sorted_ = false;
   float tau_ = 0;
 };
 

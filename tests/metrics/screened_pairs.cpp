@@ -180,6 +180,11 @@ Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& que
   const PairBound bound(context, query, base);
   Verdict v;
   v.bracket_holds = !(static_cast<long double>(bound.lower(score)) > z) && !(z > static_cast<long double>(bound.upper(score)));
+  for (const double around : {0.0, 1e-3, 1.0, 1e3}) {
+    PairBound lines = bound;
+    lines.linearise(static_cast<double>(z) * around);
+    if (static_cast<long double>(lines.lower(score)) > z || z > static_cast<long double>(lines.upper(score))) v.bracket_holds = false;
+  }
   // The largest double not above z is the tightest tau that this pair must survive; its neighbours are easier, but were free.
   double tau = static_cast<double>(z);
   if (static_cast<long double>(tau) < z) tau = std::nextafter(tau, std::numeric_limits<double>::infinity());

@@ -24,7 +24,7 @@ using prepare::Coordinates;
 using prepare::NearToFar;
 using prepare::RowReader;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Rows as a pruned segment holds them: narrowed, ordered, in blocks.
 struct Blocks {
@@ -63,14 +63,14 @@ struct Blocks {
     return b;
   }
   /// The reach of a pair that must be met: what a search derives from its canonical sum.
-  double reach(Index i, Index j, double sum) const {
+  float reach(Index i, Index j, double sum) const {
     const metrics::PairBound bound(narrowing.bound, terms[static_cast<std::size_t>(i)], terms[static_cast<std::size_t>(j)]);
     return bound.threshold(sum * narrowing.bound.z_scale);
   }
   /// Rows in blocks that a walk from row i visits.
-  std::vector<bool> met(Index i, double reach, Element element) const {
+  std::vector<bool> met(Index i, float reach, Element element) const {
     const auto from = box(std::vector<std::uint32_t>{static_cast<std::uint32_t>(i)});
-    NearToFar walk(tree, element, shifts);
+    NearToFar walk(tree, kernels_of(isas()[static_cast<std::size_t>(i) % isas().size()]).boxes(element), shifts);
     walk.start(from);
     std::vector<bool> seen(static_cast<std::size_t>(points.rows), false);
     for (core::Range places; walk.next(reach, places);) {
@@ -95,7 +95,7 @@ TEST(BlockTree, VisitsEveryPlaceOnceWithoutAReach) {
   std::mt19937_64 random(1);
   for (const Index n : {1, 47, 48, 49, 500, 5000}) {
     const Blocks b(make(Kind::normal, n, 3, random), 48);
-    NearToFar walk(b.tree, Element::squared_difference);
+    NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
     const auto from = b.box(std::vector<std::uint32_t>{0});
     walk.start(from);
     std::vector<int> seen(static_cast<std::size_t>(n));
@@ -155,8 +155,8 @@ TEST(BlockTree, WouldSkipPairsWithAFaultInItsBoxes) {
     for (Index q = 0; q < 60; q += 7) {
       const auto row = [&](Index i) { return std::vector<double>(b.points.row(i), b.points.row(i) + 3); };
       const Index j = (q + 13) % 60;
-      const double reach = b.reach(q, j, oracle::nearest_image(cell, row(q), row(j)).key);
-      missed_by_reach += b.met(q, reach * 0.999, Element::squared_difference)[static_cast<std::size_t>(j)] ? 0 : 1;
+      const float reach = b.reach(q, j, oracle::nearest_image(cell, row(q), row(j)).key);
+      missed_by_reach += b.met(q, reach * 0.999f, Element::squared_difference)[static_cast<std::size_t>(j)] ? 0 : 1;
       const auto shifts = std::exchange(b.shifts, {});
       missed_by_images += b.met(q, reach, Element::squared_difference)[static_cast<std::size_t>(j)] ? 0 : 1;
       b.shifts = shifts;
@@ -172,14 +172,47 @@ TEST(BlockTree, MeetsEverythingThatLiesNowhere) {
   m.row(2001)[0] = 1e80;  // an odd row: the sample that chooses the scale takes every second one
   const Blocks b(std::move(m), 16);
   ASSERT_TRUE(std::isnan(b.coordinates.row(2001)[0]));
-  const auto met = b.met(0, 0.0, Element::squared_difference);
+  const auto met = b.met(0, 0.0f, Element::squared_difference);
   EXPECT_TRUE(met[2001]);
   EXPECT_LT(std::ranges::count(met, true), 200);
 }
 
+TEST(BlockTree, ScoresBoxesAsScreensScoreTheirNearestCorners) {
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<float> place(-2, 2);
+  for (const std::string& isa : isas()) {
+    for (const Index d : {1, 2, 3, 6}) {
+      const auto columns = static_cast<std::size_t>(d);
+      constexpr auto kBoxes = static_cast<std::size_t>(kernels::kBoxes);
+      std::vector<float> box(2 * columns), group(2 * columns * kBoxes), scores(kBoxes);
+      const auto ends = [&](float& low, float& high) {
+        low = place(random);
+        high = place(random);
+        if (low > high) std::swap(low, high);
+      };
+      for (std::size_t t = 0; t < columns; ++t) {
+        ends(box[t], box[columns + t]);
+        for (std::size_t b = 0; b < kBoxes; ++b) ends(group[t * kBoxes + b], group[(columns + t) * kBoxes + b]);
+      }
+      for (const Element element : {Element::squared_difference, Element::absolute_difference, Element::maximum_difference}) {
+        kernels_of(isa).boxes(element)(box.data(), group.data(), d, scores.data());
+        for (std::size_t b = 0; b < kBoxes; ++b) {
+          double want = 0;
+          for (std::size_t t = 0; t < columns; ++t) {
+            const double gap = std::max({0.0, static_cast<double>(box[t]) - group[(columns + t) * kBoxes + b], static_cast<double>(group[t * kBoxes + b]) - box[columns + t]});
+            want = element == Element::squared_difference ? want + gap * gap : element == Element::absolute_difference ? want + gap : std::max(want, gap);
+          }
+          ASSERT_NEAR(scores[b], want, want * static_cast<double>(d + 2) * 0x1p-24) << isa;
+        }
+      }
+      EXPECT_EQ(kernels_of(isa).boxes(Element::product), nullptr);
+    }
+  }
+}
+
 TEST(BlockTree, HasNothingToVisitWhenEmpty) {
   const BlockTree tree;
-  NearToFar walk(tree, Element::squared_difference);
+  NearToFar walk(tree, kernels_of(isas().back()).boxes(Element::squared_difference));
   const std::vector<float> from = {0, 0, 0, 1, 1, 1};
   walk.start(from);
   core::Range places;
@@ -190,10 +223,10 @@ TEST(BlockTree, SkipsMostOfACloudFromItsCorner) {
   std::mt19937_64 random(3);
   const Blocks b(make(Kind::normal, 20000, 3, random), 48);
   const auto from = b.box(std::vector<std::uint32_t>{b.order.front()});
-  NearToFar walk(b.tree, Element::squared_difference);
+  NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
   walk.start(from);
   Index visited = 0;
-  for (core::Range places; walk.next(0.01, places);) visited += places.size();
+  for (core::Range places; walk.next(0.01f, places);) visited += places.size();
   EXPECT_GT(visited, 0);
   EXPECT_LT(visited, 2000);
 }
@@ -202,7 +235,7 @@ TEST(BlockTree, ReachesTheOwnBlockFirst) {
   std::mt19937_64 random(4);
   const Blocks b(make(Kind::normal, 4800, 3, random), 48);
   const auto own = b.box(std::span(b.order).subspan(480, 48));
-  NearToFar walk(b.tree, Element::squared_difference);
+  NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
   walk.start(own);
   core::Range places;
   ASSERT_TRUE(walk.next(kInfinity, places));

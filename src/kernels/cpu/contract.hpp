@@ -75,6 +75,12 @@ struct ScreenKernels {
   SeedKernel seed = nullptr;
 };
 
+/// Boxes that are looked at together: low [d, kBoxes], then high [d, kBoxes].
+inline constexpr Index kBoxes = 16;
+
+/// The score of the two nearest corners of a box (low [d], then high [d]) and each of a group: what a direct screen would give them.
+using BoxKernel = void (*)(const float* box, const float* group, Index d, float* scores) noexcept;  // scores [kBoxes]
+
 /// Canonical sum over two rows of doubles, zero-padded to a multiple of 16 (numerics.md: lanes16, then +0.0).
 using CanonicalKernel = double (*)(const double* x, const double* y, Index padded) noexcept;
 
@@ -240,6 +246,7 @@ struct CpuKernels {
   Index panel_rows;                                             // query rows in a full panel, a power of two
   ScreenKernels (*screen)(metrics::Element element, bool dot, Index rows) noexcept;  // rows: 1, 2, 4, ... panel_rows
   CanonicalKernel canonical[metrics::kElementCount];
+  BoxKernel (*boxes)(metrics::Element element) noexcept;        // null for products
   NearestImageKernel nearest_image;
   WrapKernel wrap;
   PlaceKernel place;
