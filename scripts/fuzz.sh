@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(npy npz safetensors fbin u64bin fvecs bvecs idx csv xyz gro pdb poscar lammps any)
+[ ${#targets[@]} -gt 0 ] || targets=(npy npz safetensors fbin u64bin fvecs bvecs idx csv xyz gro pdb poscar lammps ragged any)
 
 build=build/fuzz
 mkdir -p build

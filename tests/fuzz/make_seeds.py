@@ -24,6 +24,11 @@ def npy(descr="<f4", shape="(3, 2)", order="False", code="f", version=1):
     return b"\x93NUMPY" + bytes([version, 0]) + length + text + struct.pack(f"{sign}6{code}", *SIX)
 
 
+def ints(*values):
+    text = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(values)},), }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + struct.pack(f"<{len(values)}q", *values)
+
+
 def npz(compression, members):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
@@ -74,6 +79,12 @@ def seeds():
     yield "npy", [npy(), npy(">i2", code="h"), npy(order="True"), npy("|u1", "(6,)", code="B"), npy(version=2)]
     yield "npz", [npz(zipfile.ZIP_STORED, [("a.npy", npy())]),
                   npz(zipfile.ZIP_DEFLATED, [("a.npy", npy()), ("b.npy", npy("<i4", "(6,)", code="i"))])]
+    values, offsets = ("values.npy", npy("<f8", "(6,)", code="d")), ("offsets.npy", ints(0, 2, 2, 6))
+    yield "ragged", [npz(zipfile.ZIP_STORED, [values, offsets]),
+                     npz(zipfile.ZIP_STORED, [values, offsets, ("weights.npy", npy("<f4", "(6,)"))]),
+                     npz(zipfile.ZIP_DEFLATED, [("values.npy", npy("|u1", "(6,)", code="B")), ("offsets.npy", ints(0, 1, 4, 5, 6)), ("shape.npy", ints(2, 2))]),
+                     npz(zipfile.ZIP_STORED, [("arr_0.npy", npy("<i2", "(6,)", code="h")), ("arr_1.npy", npy("<f4", "(6,)"))]),
+                     npz(zipfile.ZIP_STORED, [("grid.npy", npy("<f4", "(1, 2, 3)"))])]
     yield "h5", h5_files()
     yield "safetensors", [safetensors({"a": entry}, floats),
                           safetensors({"__metadata__": {"x": "y"}, "a": entry, "b": other}, floats)]
