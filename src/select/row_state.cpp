@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "select/nth_smallest.hpp"
+
 namespace tessera::select {
 
 using core::Candidate;
@@ -69,12 +71,18 @@ void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcep
   float* uppers = scratch.uppers.data();
   for (Index i = 0; i < pending_count_; ++i) uppers[i] = pending_[i].upper;
   for (Index i = 0; i < best_count_; ++i) uppers[pending_count_ + i] = refiner.z_above(best_[i].key);
-  std::nth_element(uppers, uppers + (capacity_.k - 1), uppers + known);
-  tau_ = std::min(tau_, refiner.widest(uppers[capacity_.k - 1]));
+  tau_ = std::min(tau_, refiner.widest(nth_smallest({uppers, static_cast<std::size_t>(known)}, capacity_.k - 1)));
 }
 
 void RowState::drop_past_threshold() noexcept {
-  pending_count_ = std::remove_if(pending_, pending_ + pending_count_, [&](const Pending& p) { return p.lower > tau_; }) - pending_;
+  // Not remove_if: whether a pair goes is anyone's guess, and a branch would guess.
+  Index kept = 0;
+  for (Index i = 0; i < pending_count_; ++i) {
+    const Pending p = pending_[i];
+    pending_[kept] = p;
+    kept += p.lower > tau_ ? 0 : 1;
+  }
+  pending_count_ = kept;
 }
 
 void RowState::compact(Refiner& refiner, const Scratch& scratch) {
