@@ -20,13 +20,15 @@ class CpuRefiner final : public select::Refiner {
         pair_(in.kernels, in.traits, in.lattice), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
         stored_sum_(!in.traits.nearest_image && stored_as_floats(reader_) ? in.kernels.canonical_f32[static_cast<int>(in.traits.canonical)] : nullptr),
         z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
-        base_row_(static_cast<std::size_t>(reader_.padded())) {}
+        base_row_(static_cast<std::size_t>(reader_.padded())),
+        ahead_(static_cast<std::size_t>(std::clamp<Index>(kPrefetchBytes / std::max<Index>(1, reader_.rows().cols * reader_.rows().col_stride), 1, kMostAhead))) {}
 
   void set_query(const double* row) noexcept { query_ = row; }
 
   void keys(std::span<const select::Pending> pairs, core::Candidate* out) override {
+    for (std::size_t i = 0; i < std::min(ahead_, pairs.size()); ++i) prefetch(pairs[i].position);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (i + 1 < pairs.size()) prefetch(pairs[i + 1].position);
+      if (i + ahead_ < pairs.size()) prefetch(pairs[i + ahead_].position);
       *out++ = {key(pairs[i].position), panels_.id_at(pairs[i].position)};
     }
     refined_ += std::ssize(pairs);
@@ -55,7 +57,7 @@ class CpuRefiner final : public select::Refiner {
            aligned(rows.row_stride) && aligned(static_cast<Index>(reinterpret_cast<std::uintptr_t>(rows.data) % alignof(float)));
   }
 
-  /// Survivors lie far apart in memory: the next row is on its way while one is summed.
+  /// Survivors lie far apart in memory: the next rows are on their way while one is summed.
   void prefetch(Index position) const noexcept {
     const std::byte* row = panels_.rows.row(panels_.row_at(position));
     const Index bytes = std::min<Index>(panels_.rows.cols * panels_.rows.col_stride, kPrefetchBytes);
@@ -63,7 +65,8 @@ class CpuRefiner final : public select::Refiner {
   }
 
   static constexpr Index kLineBytes = 64;
-  static constexpr Index kPrefetchBytes = 4096;
+  static constexpr Index kPrefetchBytes = 4096;  // as many as memory can be busy with at a time, about
+  static constexpr Index kMostAhead = 8;
   const metrics::MetricTraits& traits_;
   const prepare::Panels& panels_;
   prepare::RowReader reader_;
@@ -72,6 +75,7 @@ class CpuRefiner final : public select::Refiner {
   kernels::StoredCanonicalKernel stored_sum_;  // null: rows are converted first
   float z_cap_;
   support::AlignedBuffer<double> base_row_;
+  std::size_t ahead_;  // rows on their way while one is summed
   const double* query_ = nullptr;
   std::int64_t refined_ = 0;
 };

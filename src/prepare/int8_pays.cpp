@@ -12,9 +12,9 @@ namespace {
 
 constexpr Index kRows = 512;
 constexpr Index kQueries = 32;
-// A survivor costs a row of memory and a sum in double, a few hundred pairs' worth of screening. A sample's nearest row lies further
-// out than that of a whole base, so real searches keep a smaller share.
-constexpr double kMostSurvivors = 0.03;
+// A survivor costs a row of memory and a sum in double, about a hundred pairs' worth of screening; 8 bits save a third of that. A sample's
+// nearest row lies further out than that of a whole base, so real searches keep a smaller share, but for large k.
+constexpr double kMostSurvivors = 0.015;
 
 struct SampledRow {
   Index number;

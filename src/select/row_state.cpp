@@ -4,33 +4,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "select/nth_smallest.hpp"
+
 namespace tessera::select {
 
 using core::Candidate;
 
 namespace {
 
-// Up to this many, counting how many are smaller beats selecting and sorting: no branch depends on the data. Measured at k = 10.
-constexpr Index kRanked = 32;
-
-/// The value at place `place` when sorted.
-float nth_smallest(float* values, Index count, Index place) noexcept {
-  if (count > kRanked) {
-    std::nth_element(values, values + place, values + count);
-    return values[place];
-  }
-  float found = values[0];
-  for (Index i = 0; i < count; ++i) {
-    int before = 0;
-    int up_to = 0;
-    for (Index j = 0; j < count; ++j) {
-      before += values[j] < values[i] ? 1 : 0;
-      up_to += values[j] <= values[i] ? 1 : 0;
-    }
-    if (before <= place && place < up_to) found = values[i];
-  }
-  return found;
-}
+constexpr Index kRanked = 32;  // up to this many, counting how many are smaller beats sorting: no branch depends on the data
 
 /// Sorts the `keep` smallest candidates to `out` where keys alone tell, and there are few.
 bool keep_by_rank(std::span<const Candidate> candidates, Index keep, Candidate* out) noexcept {
@@ -115,11 +97,18 @@ void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcep
   float* uppers = scratch.uppers.data();
   for (Index i = 0; i < pending_count_; ++i) uppers[i] = pending_[i].upper;
   for (Index i = 0; i < best_count_; ++i) uppers[pending_count_ + i] = refiner.z_above(best_[i].key);
-  tau_ = std::min(tau_, refiner.widest(nth_smallest(uppers, known, capacity_.k - 1)));
+  tau_ = std::min(tau_, refiner.widest(nth_smallest({uppers, static_cast<std::size_t>(known)}, capacity_.k - 1)));
 }
 
 void RowState::drop_past_threshold() noexcept {
-  pending_count_ = std::remove_if(pending_, pending_ + pending_count_, [&](const Pending& p) { return p.lower > tau_; }) - pending_;
+  // Not remove_if: whether a pair goes is anyone's guess, and a branch would guess.
+  Index kept = 0;
+  for (Index i = 0; i < pending_count_; ++i) {
+    const Pending p = pending_[i];
+    pending_[kept] = p;
+    kept += p.lower > tau_ ? 0 : 1;
+  }
+  pending_count_ = kept;
 }
 
 void RowState::compact(Refiner& refiner, const Scratch& scratch) {
