@@ -122,18 +122,18 @@ def wrong(args):
     import MDAnalysis.lib.mdamath as mdamath
     rng = np.random.default_rng(2)
     rows = []
-    for name, angles in [("80 to 100 degrees", (80, 100)), ("60 to 120 degrees", (60, 120)), ("tilts up to 1.5 edges", None)]:
+    for name, angles, tilt in [("80 to 100 degrees", (80, 100), 0), ("60 to 120 degrees", (60, 120), 0), ("tilts up to 1.5 edges", None, 1.5), ("tilts up to 5 edges", None, 5)]:
         counts = dict.fromkeys(["pairs", "rounding formula", "ASE", "MDAnalysis", "tessera"], 0)
         for _ in range(args.cells):
             while True:
                 lengths = 1 + rng.random(3)
                 if angles is None:
                     cell = np.diag(lengths)
-                    cell[1, 0], cell[2, 0], cell[2, 1] = rng.uniform(-1.5, 1.5, 3)
+                    cell[1, 0], cell[2, 0], cell[2, 1] = rng.uniform(-tilt, tilt, 3)
                 else:
                     with np.errstate(invalid="ignore"):
                         cell = cell_rows(*lengths, *rng.uniform(*angles, 3))
-                if np.isfinite(cell).all() and np.linalg.det(cell) > 0.2 * np.prod(np.linalg.norm(cell, axis=1)):
+                if np.isfinite(cell).all() and np.linalg.det(cell) > (0 if tilt > 2 else 0.2) * np.prod(np.linalg.norm(cell, axis=1)):
                     break
             n = 200
             x, y = rng.random((n, 3)) @ cell, rng.random((n, 3)) @ cell
