@@ -16,7 +16,7 @@ TEST(NthSmallest, IsWhatSortingPutsThere) {
   std::mt19937_64 random(5);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int trial = 0; trial < 400; ++trial) {
-    std::vector<float> values(1 + random() % 3000);
+    std::vector<float> values(1 + random() % (trial % 2 == 0 ? 3000 : 40));
     for (float& v : values) {
       switch (trial % 5) {
         case 0: v = std::normal_distribution<float>()(random); break;
