@@ -9,7 +9,6 @@
 namespace tessera::select {
 namespace {
 
-constexpr std::size_t kRanked = 32;  // up to this many, counting how many are smaller beats selecting: no branch depends on the data
 constexpr std::size_t kFew = 128;  // below, clearing and walking the counts costs more than it saves
 constexpr int kDigitBits = 11;     // three digits make 32 bits and a little; counts of 8 KiB stay in L1
 
@@ -21,24 +20,9 @@ std::uint32_t ordered(float value) noexcept {
 
 float restored(std::uint32_t key) noexcept { return std::bit_cast<float>((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key); }
 
-float by_counting(std::span<const float> values, Index rank) noexcept {
-  float found = values[0];
-  for (const float v : values) {
-    Index before = 0;
-    Index up_to = 0;
-    for (const float other : values) {
-      before += other < v ? 1 : 0;
-      up_to += other <= v ? 1 : 0;
-    }
-    if (before <= rank && rank < up_to) found = v;
-  }
-  return found;
-}
-
 }  // namespace
 
 float nth_smallest(std::span<float> values, Index rank) noexcept {
-  if (values.size() <= kRanked) return by_counting(values, rank);
   const auto less = [](float a, float b) { return ordered(a) < ordered(b); };
   std::size_t count = values.size();
   // Digit by digit from the top: the values that share the wanted value's digits so far move to the front.
