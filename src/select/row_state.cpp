@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "select/kth.hpp"
+
 namespace tessera::select {
 
 using core::Candidate;
@@ -12,25 +14,6 @@ namespace {
 
 // Up to this many, counting how many are smaller beats selecting and sorting: no branch depends on the data. Measured at k = 10.
 constexpr Index kRanked = 32;
-
-/// The value at place `place` when sorted.
-float nth_smallest(float* values, Index count, Index place) noexcept {
-  if (count > kRanked) {
-    std::nth_element(values, values + place, values + count);
-    return values[place];
-  }
-  float found = values[0];
-  for (Index i = 0; i < count; ++i) {
-    int before = 0;
-    int up_to = 0;
-    for (Index j = 0; j < count; ++j) {
-      before += values[j] < values[i] ? 1 : 0;
-      up_to += values[j] <= values[i] ? 1 : 0;
-    }
-    if (before <= place && place < up_to) found = values[i];
-  }
-  return found;
-}
 
 /// Sorts the `keep` smallest candidates to `out` where keys alone tell, and there are few.
 bool keep_by_rank(std::span<const Candidate> candidates, Index keep, Candidate* out) noexcept {
@@ -100,7 +83,7 @@ void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcep
   float* uppers = scratch.uppers.data();
   for (Index i = 0; i < pending_count_; ++i) uppers[i] = pending_[i].upper;
   for (Index i = 0; i < best_count_; ++i) uppers[pending_count_ + i] = refiner.z_above(best_[i].key);
-  tau_ = std::min(tau_, refiner.widest(nth_smallest(uppers, known, capacity_.k - 1)));
+  tau_ = std::min(tau_, refiner.widest(kth_smallest(uppers, known, capacity_.k - 1)));
 }
 
 void RowState::compact(Refiner& refiner, const Scratch& scratch) {

@@ -82,6 +82,13 @@ struct F64x16 {
   }
   static F64x16 broadcast(double x) noexcept { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
   static F64x16 zero() noexcept { return broadcast(0.0); }
+  /// Lanes added at distances 8, 4, 2, 1.
+  double sum() const noexcept {
+    const __m512d eight = _mm512_add_pd(lo, hi);
+    const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd(eight, 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+  }
   static F64x16 add(F64x16 a, F64x16 b) noexcept { return {_mm512_add_pd(a.lo, b.lo), _mm512_add_pd(a.hi, b.hi)}; }
   static F64x16 sub(F64x16 a, F64x16 b) noexcept { return {_mm512_sub_pd(a.lo, b.lo), _mm512_sub_pd(a.hi, b.hi)}; }
   static F64x16 mul(F64x16 a, F64x16 b) noexcept { return {_mm512_mul_pd(a.lo, b.lo), _mm512_mul_pd(a.hi, b.hi)}; }
