@@ -9,6 +9,7 @@
 
 #include "engine/cpu_refiner.hpp"
 #include "metrics/bound.hpp"
+#include "select/nth_smallest.hpp"
 #include "select/row_state.hpp"
 
 namespace tessera::engine {
@@ -310,8 +311,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     const Index width = in_.kernels.panel_cols;
     float* all = uppers_.data();
     for (Index g = 0; g < groups; ++g) std::copy_n(minima_.data() + (g * panel.rows + r) * width, width, all + g * width);
-    std::nth_element(all, all + (k - 1), all + groups * width);
-    row.state.offer_threshold(row.bound.upper(all[k - 1]), refiner_);
+    row.state.offer_threshold(row.bound.upper(select::nth_smallest({all, static_cast<std::size_t>(groups * width)}, k - 1)), refiner_);
     if (in_.pruned && std::isfinite(row.state.tau())) row.bound.linearise(row.state.tau());
     thresholds_[panel.first + r] = threshold(row);
   }
