@@ -8,26 +8,26 @@
 namespace tessera::metrics {
 namespace {
 
-constexpr MetricTraits squared(Metric metric, double (*report)(double)) {
+constexpr MetricTraits squared(Metric metric, bool rooted) {
   return {.metric = metric,
           .canonical = Element::squared_difference,
           .unit_rows = false,
           .key = same,
           .z_of_key = same,
           .z_cap = std::numeric_limits<double>::infinity(),
-          .report = report,
+          .report = rooted ? root : same,
           .pad = std::numeric_limits<double>::infinity(),
           .direct = BoundForm::direct_root,
           .direct_element = Element::squared_difference,
           .has_direct = true,
           .dot = BoundForm::dot_squared,
           .has_dot = true,
-          .value = {.root = report != same}};
+          .value = {.root = rooted}};
 }
 
 }  // namespace
 
-constinit const MetricTraits list::l2 = squared(Metric::l2, root);
-constinit const MetricTraits list::sqeuclidean = squared(Metric::sqeuclidean, same);
+constinit const MetricTraits list::l2 = squared(Metric::l2, true);
+constinit const MetricTraits list::sqeuclidean = squared(Metric::sqeuclidean, false);
 
 }  // namespace tessera::metrics
