@@ -87,11 +87,8 @@ AnnIndex build(const BuildArgs& args, const RowFile& base, Interrupts& interrupt
                           .progress = progress.function(),
                           .stop = interrupts.token()};
   if (!args.train_rows.empty()) options.train_rows = parse_integer("--train-rows", args.train_rows, 1, std::numeric_limits<Index>::max());
-  interrupts.enter(Interrupts::Phase::computing);
   try {
-    AnnIndex index = AnnIndex::build(base.rows(), args.index, options);
-    interrupts.enter(Interrupts::Phase::idle);
-    return index;
+    return AnnIndex::build(base.rows(), args.index, options);  // nothing is on disk yet, and FAISS's training polls nothing: a signal ends it
   } catch (const Error& error) {
     const bool of_graph = std::string(error.what()).starts_with("the graph");
     if (error.code() == ErrorCode::malformed_input) fail(error.code(), "'{}': {}", of_graph ? args.graph : args.base, error.what());

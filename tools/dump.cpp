@@ -50,7 +50,7 @@ void add_options(Flags& flags, DumpArgs& args) {
   add_distribution_options(flags, args.distribution);
   flags.toggle("--exact", args.exact, kGroupSearch, "Every value is the canonical one, rounded once: slower");
   flags.required("-o,--out FILE", args.out, kGroupOutput, "Where to, by suffix: " + join(dump_formats()));
-  flags.value("--dtype TYPE", args.dtype, kGroupOutput, "float32 (default) | float16 | float64: canonical values");
+  flags.value("--dtype TYPE", args.dtype, kGroupOutput, "float32 (default; what .f16 and .f64 say) | float16 | float64: canonical values");
   flags.toggle("--condensed", args.condensed, kGroupOutput, "Only j > i, as scipy.spatial.distance.pdist orders them");
   flags.value("--compress NAME", args.compress, kGroupOutput, "gzip (h5, zarr) | zstd (zarr)");
   flags.toggle("--resume", args.resume, kGroupOutput, "Check what an interrupted dump finished, and go on");
@@ -85,7 +85,8 @@ Request understand(const DumpArgs& args) {
   d.metric.cell = cell_of(args.cell);
   apply_distribution_options(args.distribution, d.metric, request.distributions);
   d.exact = args.exact;
-  d.dtype = choose<DType>("--dtype", args.dtype, {{"float32", DType::f32}, {"float16", DType::f16}, {"float64", DType::f64}});
+  const std::string dtype = !args.dtype.empty() ? args.dtype : args.out.ends_with(".f16") ? "float16" : args.out.ends_with(".f64") ? "float64" : "float32";
+  d.dtype = choose<DType>("--dtype", dtype, {{"float32", DType::f32}, {"float16", DType::f16}, {"float64", DType::f64}});
   if (!args.shard.empty()) std::tie(d.shard, d.shards) = parse_shard(args.shard);
   request.dump = {.format = "", .compress = args.compress, .condensed = args.condensed, .resume = args.resume, .overwrite = args.force};
   request.progress = parse_progress_mode(args.print.progress);

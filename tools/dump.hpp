@@ -26,7 +26,7 @@ struct DumpArgs {
   CellArgs cell;
   DistributionArgs distribution;
   std::string out;
-  std::string dtype = "float32";
+  std::string dtype;
   std::string compress;
   std::string shard;
   std::string pool;

@@ -222,6 +222,9 @@ void run_recall(const RecallArgs& args, Interrupts& interrupts) {
   const RecallOptions options = understand(args);
   const RecallInputs inputs = open_inputs(args);
   const RecallResult result = judge(args, inputs, options);
+  if (std::isnan(result.recall)) {
+    fail(ErrorCode::malformed_input, "'{}': none of {} queries has a true neighbour at k {}: nothing can be judged; wanted a truth with ids", args.truth, result.queries, options.k);
+  }
   interrupts.enter(Interrupts::Phase::writing);
   write_per_query(args, result);
   interrupts.enter(Interrupts::Phase::idle);

@@ -63,6 +63,16 @@ std::vector<Index> sample(Index rows, Index count, std::uint64_t seed) {
 
 /// A base on its way into an index.
 class Builder {
+  /// FAISS crashes on components of zero lists, links or codes.
+  void check_counts() const {
+    for (std::size_t i = 1; i < factory_.size(); ++i) {
+      const auto digit = [&](std::size_t at) { return at < factory_.size() && factory_[at] >= '0' && factory_[at] <= '9'; };
+      if (factory_[i] != '0' || digit(i - 1) || factory_[i - 1] == '.') continue;  // "10", "0.5"
+      if (digit(i + 1) || (i + 1 < factory_.size() && factory_[i + 1] == '.')) continue;
+      fail(ErrorCode::invalid_argument, "index '{}': 0 lists, links or codes; wanted at least 1", factory_);
+    }
+  }
+
  public:
   Builder(const RowSet& base, const std::string& factory, const AnnBuildOptions& options)
       : base_(base), factory_(factory), options_(options), rows_(base, options.metric == Metric::cosine, "base") {
@@ -70,6 +80,7 @@ class Builder {
   }
 
   std::unique_ptr<AnnIndex::Impl> build() {
+    check_counts();
     auto impl = std::make_unique<AnnIndex::Impl>();
     impl->metric = options_.metric;
     const int cols = static_cast<int>(base_.cols);

@@ -89,7 +89,7 @@ class DumpSink final : public DistanceSink {
   void put(const ValueTile& tile) override { writer_->put(tile, layout_); }
   void finish() override {
     writer_->finish();
-    target_->finish();
+    target_->finish(options_.shards == 1);
     report_.seconds_waiting = writer_->seconds_waiting();
     report_.tiles_after = report_.tiles_before + writer_->marked();
   }

@@ -106,6 +106,15 @@ bool FlatTarget::read(const ValueTile& tile, std::byte* out) {
 }
 
 std::unique_ptr<Target> make_npy_target(const TargetSpec& spec) { return std::make_unique<NpyTarget>(spec); }
-std::unique_ptr<Target> make_raw_target(const TargetSpec& spec) { return std::make_unique<RawTarget>(spec); }
+
+std::unique_ptr<Target> make_raw_target(const TargetSpec& spec) {
+  // A raw file says by its name alone what its bytes are.
+  const std::string_view bits = spec.path.ends_with("16") ? "16" : spec.path.ends_with("64") ? "64" : "32";
+  const std::size_t item = spec.layout.itemsize();
+  if (std::to_string(8 * item) != bits) {
+    support::fail(ErrorCode::invalid_argument, "'{}' would hold float{}, its name says float{}: choose .f{} or the other type", spec.path, 8 * item, bits, 8 * item);
+  }
+  return std::make_unique<RawTarget>(spec);
+}
 
 }  // namespace tessera::dump

@@ -79,7 +79,7 @@ class H5ChunkedTarget final : public Target {
     return true;
   }
 
-  void finish() override {
+  void finish(bool /*alone*/) override {
     {
       const io::H5Session session;
       check(dataset_.close());

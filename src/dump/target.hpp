@@ -36,7 +36,8 @@ class Target {
   /// Reads a tile's values back: out [rows, cols]; what the array does not hold is left alone. False: not all there.
   virtual bool read(const ValueTile& tile, std::byte* out) = 0;
   /// After the last tile.
-  virtual void finish() {}
+  /// alone: no other process writes tiles.
+  virtual void finish(bool /*alone*/) {}
   /// Whether open() for writing can go on with it, as a resume and the shards after the first do.
   virtual bool resumable() const noexcept { return true; }
 };

@@ -75,7 +75,8 @@ class ZarrTarget final : public Target {
     return true;
   }
 
-  void finish() override {
+  void finish(bool alone) override {
+    if (!alone) return;  // another shard may be at work on its own
     // What a killed run left half written.
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(spec_.path, error)) {

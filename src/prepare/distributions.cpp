@@ -19,8 +19,8 @@ using support::fail;
 constexpr Index kBatchElements = Index{1} << 16;  // chosen: half a megabyte of samples a task
 
 std::uint64_t item_bytes(const RowSet& rows) noexcept {
-  const std::uint64_t value = value_type(rows.dtype) == ValueType::f32 ? sizeof(float) : sizeof(double);
-  return value + (rows.weights.data != nullptr ? sizeof(double) : 0);
+  if (rows.weights.data != nullptr) return 2 * sizeof(double);  // atoms are kept in double, whatever the type
+  return value_type(rows.dtype) == ValueType::f32 ? sizeof(float) : sizeof(double);
 }
 
 Index elements(const RowSet& rows, core::Range range) noexcept {

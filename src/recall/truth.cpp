@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "support/fail.hpp"
 
@@ -30,6 +31,24 @@ void check_shape(const NeighbourLists& lists, const char* what) {
   }
 }
 
+/// A truth lists every neighbour once, with a distance that is a number.
+void check_truth(const NeighbourLists& truth) {
+  std::vector<std::int64_t> ids;
+  for (Index row = 0; row < truth.rows; ++row) {
+    const auto first = static_cast<std::size_t>(row * truth.k);
+    for (Index c = 0; c < truth.k && !truth.distances.empty(); ++c) {
+      const std::size_t at = first + static_cast<std::size_t>(c);
+      if (truth.ids[at] >= 0 && std::isnan(truth.distances[at])) {
+        fail(ErrorCode::malformed_input, "truth row {}, column {}: its distance is NaN; wanted distances, or a file without them", row, c);
+      }
+    }
+    ids.assign(truth.ids.begin() + static_cast<std::ptrdiff_t>(first), truth.ids.begin() + static_cast<std::ptrdiff_t>(first) + truth.k);
+    std::ranges::sort(ids);
+    const auto twice = std::adjacent_find(ids.begin(), ids.end(), [](std::int64_t a, std::int64_t b) { return a == b && a >= 0; });
+    if (twice != ids.end()) fail(ErrorCode::malformed_input, "truth row {}: id {} is there twice; is it a run, or a file of distances?", row, *twice);
+  }
+}
+
 void check_data(const RowSet& base, const RowSet& queries, const NeighbourLists& truth) {
   if (base.cols != queries.cols) {
     fail(ErrorCode::malformed_input, "queries have {} columns, the base has {}: wanted the same dimension", queries.cols, base.cols);
@@ -52,6 +71,7 @@ bool explained(double stored, double key, Metric metric) {
 
 void check_lists(const NeighbourLists& truth, const NeighbourLists& run, const RecallOptions& options) {
   check_shape(truth, "truth");
+  check_truth(truth);
   check_shape(run, "run");
   if (options.k < 1) fail(ErrorCode::invalid_argument, "k is {}: wanted at least 1", options.k);
   if (options.base.has_value() && !options.queries && options.definition == RecallDefinition::ann_benchmarks && run.distances.empty()) {

@@ -113,6 +113,8 @@ class Commands(AnnTest):
         sweep = ["ann", "sweep", "-b", "b.npy", "--queries", "q.npy", "-k", 5]
         for status, says, args in [
                 (2, "HSNW", ["ann", "build", "-b", "b.npy", "--index", "HSNW8", "-o", "x.faiss"]),
+                (2, "wanted at least 1", ["ann", "build", "-b", "b.npy", "--index", "HNSW0", "-o", "x.faiss"]),
+                (2, "wanted at least 1", ["ann", "build", "-b", "b.npy", "--index", "IVF0,Flat", "-o", "x.faiss"]),
                 (2, "linf", ["ann", "build", "-b", "b.npy", "-m", "linf", "--index", "Flat", "-o", "x.faiss"]),
                 (2, "nprobe", ["ann", "search", "--index-file", "i.faiss", "--queries", "q.npy", "-k", 5, "--set", "nprobe=2"]),
                 (3, "8 columns", ["ann", "search", "--index-file", "i.faiss", "--queries", "other.npy", "-k", 5]),

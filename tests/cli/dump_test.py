@@ -187,6 +187,28 @@ class DumpTest(unittest.TestCase):
         self.assertEqual(sha(out), sha(self.folder / "whole.npy"))
         run("-o", out, "--verify")
 
+    def test_zarr_shards_at_once_leave_each_others_chunks_alone(self):
+        np.save(self.folder / "many.npy", np.random.default_rng(5).standard_normal((1500, 16), dtype=np.float32))
+        out = self.folder / "d.zarr"
+        command = [BIN, "dump", "-b", str(self.folder / "many.npy"), "-o", str(out), "--tile", "64", "--threads", "1"]
+        shards = [subprocess.Popen([*command, "--shard", f"{i}/4"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for i in range(4)]
+        for shard in shards:
+            _, message = shard.communicate()
+            self.assertEqual(shard.returncode, 0, message)
+        run("-o", out, "--verify")
+        self.assertEqual([name for name in os.listdir(out) if name.endswith(".part")], [])
+
+    def test_a_raw_name_says_the_type(self):
+        for suffix, dtype in ((".f32", "<f4"), (".f16", "<f2"), (".f64", "<f8")):
+            run("-b", self.folder / "x.npy", "-m", "l1", "-o", self.folder / f"raw{suffix}")
+            values = np.fromfile(self.folder / f"raw{suffix}", dtype)
+            want = np.abs(self.x[0].astype(float) - self.x[1].astype(float)).sum()
+            self.assertEqual(len(values), len(self.x) ** 2)
+            self.assertAlmostEqual(values[1] / want, 1, delta=1e-3)
+            message = run("-b", self.folder / "x.npy", "-o", self.folder / f"other{suffix}", "--dtype", "float32" if suffix == ".f16" else "float16", status=2).stderr
+            self.assertIn("its name says", message)
+            self.assertFalse((self.folder / f"other{suffix}").exists())
+
     @unittest.skipUnless(HAS_HDF5 and HAS_ZLIB, "no HDF5 or no zlib in this build")
     def test_a_compressed_hdf5_file_takes_no_shards(self):
         before = sorted(os.listdir(self.folder))

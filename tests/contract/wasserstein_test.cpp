@@ -195,6 +195,40 @@ TEST(Wasserstein, DoesNotDependOnTheScaleOfWeightsNorOnTheOrderOfSamples) {
   }
 }
 
+/// Samples of small types are stored in float32, weighted atoms in double: the answers are those of float64 samples.
+template <class T>
+void expect_same_as_doubles(DType dtype) {
+  std::mt19937_64 random(8);
+  constexpr Index kAtoms = 100;
+  constexpr Index kRows = 40;
+  std::vector<T> narrow;
+  std::vector<double> wide, weights;
+  std::vector<Index> offsets = {0};
+  for (Index i = 0; i < kRows; ++i) {
+    for (const double v : whole(random, static_cast<std::size_t>(kAtoms + i), 100)) {
+      narrow.push_back(static_cast<T>(v));
+      wide.push_back(v);
+      weights.push_back(1 + std::fabs(normal(random, 1)[0]));
+    }
+    offsets.push_back(std::ssize(wide));
+  }
+  const RowSet small = weighted(ragged(narrow.data(), dtype, offsets.data(), kRows), weights.data(), DType::f64);
+  const RowSet large = weighted(ragged(wide.data(), DType::f64, offsets.data(), kRows), weights.data(), DType::f64);
+  for (const double p : kOrders) {
+    const Neighbours got = knn(small, small, 5, order(p));
+    const Neighbours want = knn(large, large, 5, order(p));
+    EXPECT_EQ(got.ids, want.ids);
+    EXPECT_EQ(got.distances64, want.distances64);
+  }
+}
+
+TEST(Wasserstein, TakesWeightedSamplesOfEveryWidth) {
+  expect_same_as_doubles<float>(DType::f32);
+  expect_same_as_doubles<std::uint8_t>(DType::u8);
+  expect_same_as_doubles<std::int16_t>(DType::i16);
+  expect_same_as_doubles<std::int64_t>(DType::i64);
+}
+
 TEST(Wasserstein, TakesHistograms) {
   const std::uint32_t counts[] = {3, 0, 1, 0, 2, 2};
   const double support[] = {-1, 0.5, 10};

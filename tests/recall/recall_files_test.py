@@ -147,6 +147,23 @@ class Output(RecallTest):
         self.assertEqual(self.report(*args, "--min", "1", expect=4)["recall"], 0.5)
         self.recall(*args, "--min", "1.5", expect=2)
 
+    def test_a_truth_without_neighbours_is_no_truth(self):
+        np.savez(self.dir / "none.npz", ids=np.full((4, 5), -1), distances=np.full((4, 5), np.inf))
+        np.savez(self.dir / "run.npz", ids=np.arange(20).reshape(4, 5))
+        np.savez(self.dir / "empty.npz", ids=np.zeros((0, 5), int))
+        for truth, run in (("none.npz", "run.npz"), ("empty.npz", "empty.npz")):
+            done = self.recall("--truth", truth, "--run", run, "-k", 5, "--min", "0", "--definition", "strict", expect=3)
+            self.assertIn("nothing can be judged", done.stderr)
+            self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1))
+
+    def test_a_truth_with_a_row_twice_or_distances_that_are_none_is_refused(self):
+        ids = np.arange(20).reshape(4, 5)
+        np.savez(self.dir / "run.npz", ids=ids)
+        np.savez(self.dir / "nan.npz", ids=ids, distances=np.full((4, 5), np.nan))
+        np.savez(self.dir / "twice.npz", ids=ids // 2)
+        self.assertIn("NaN", self.recall("--truth", "nan.npz", "--run", "run.npz", "-k", 5, expect=3).stderr)
+        self.assertIn("is there twice", self.recall("--truth", "twice.npz", "--run", "run.npz", "-k", 5, "--definition", "strict", expect=3).stderr)
+
     def test_the_csv_has_a_line_a_query(self):
         self.truth_bin("t.ibin", [[0, 1, 2], [-1, -1, -1], [4, 5, 6]], [[1, 2, 2], [np.inf] * 3, [1, 2, 3]])
         self.ivecs("r.ivecs", [[0, 2], [3, 4], [4, 4]])
