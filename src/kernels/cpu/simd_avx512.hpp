@@ -20,25 +20,12 @@ inline constexpr int kInt8Levels = 80;
 inline constexpr int kInt8GroupSum = 204;
 inline constexpr int kInt8Chain = 4;
 
-/// 16 sums of products of unsigned and signed bytes.
-struct I32 {
-  using Word = __m512i;
-  __m512i v;
-
-  static I32 load(const std::int32_t* p) noexcept { return {_mm512_loadu_si512(p)}; }
-  static Word broadcast(const float* p) noexcept {
-    int word;
-    __builtin_memcpy(&word, p, sizeof word);
-    return _mm512_set1_epi32(word);
-  }
-  template <int Words>
-  static I32 dot(I32 acc, const Word (&q)[Words], const float* base, std::int64_t stride) noexcept {
-    __m512i sum = _mm512_maddubs_epi16(q[0], _mm512_loadu_si512(base));
+template <int Words>
+inline I32 I32::dot(I32 acc, const Word (&q)[Words], const float* base, std::int64_t stride) noexcept {
+  __m512i sum = _mm512_maddubs_epi16(q[0], _mm512_loadu_si512(base));
 #pragma GCC unroll 4
-    for (int m = 1; m < Words; ++m) sum = _mm512_add_epi16(sum, _mm512_maddubs_epi16(q[m], _mm512_loadu_si512(base + m * stride)));
-    return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(sum, _mm512_set1_epi16(1)))};
-  }
-  F32 to_float() const noexcept { return {_mm512_cvtepi32_ps(v)}; }
-};
+  for (int m = 1; m < Words; ++m) sum = _mm512_add_epi16(sum, _mm512_maddubs_epi16(q[m], _mm512_loadu_si512(base + m * stride)));
+  return {_mm512_add_epi32(acc.v, _mm512_madd_epi16(sum, _mm512_set1_epi16(1)))};
+}
 
 }  // namespace tessera::kernels::avx512
