@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "prepare/narrowing.hpp"
 #include "prepare/row_reader.hpp"
 
 namespace tessera::prepare {
@@ -74,18 +75,7 @@ Index count_distinct(const std::vector<T>& x) noexcept {
 
 }  // namespace
 
-ValueType value_type(DType dtype) noexcept {
-  switch (dtype) {
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16:
-    case DType::i8:
-    case DType::u8:
-    case DType::i16:
-    case DType::u16: return ValueType::f32;
-    default: return ValueType::f64;
-  }
-}
+ValueType value_type(DType dtype) noexcept { return narrows_exactly(dtype) ? ValueType::f32 : ValueType::f64; }
 
 Distribution DistributionSorter::take(Index row) {
   const Index n = rows_.length(row);
