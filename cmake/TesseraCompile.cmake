@@ -19,3 +19,11 @@ if(TESSERA_SANITIZE)
     target_compile_options(tessera_compile INTERFACE -fno-sanitize-recover=undefined)
   endif()
 endif()
+
+# tessera_precompile(TARGET HEADER...) parses the standard headers that most sources want once a target: two seconds a source.
+# Sources name what they use all the same: with CMAKE_DISABLE_PRECOMPILE_HEADERS=ON they compile without.
+function(tessera_precompile target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <bit> <charconv> <cmath> <cstdint> <cstring> <filesystem> <functional>
+                                              <limits> <memory> <mutex> <numeric> <optional> <span> <stop_token> <string> <string_view> <utility>
+                                              <vector> <fmt/format.h> <fmt/ranges.h> ${ARGN})
+endfunction()

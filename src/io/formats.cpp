@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "io/format.hpp"
@@ -34,11 +35,9 @@ std::string lower(std::string_view text) {
 }
 
 const Format* find_by_name(std::string_view name) {
+  const std::string suffix = fmt::format(".{}", name);
   for (const Format* format : all_formats()) {
-    if (format->name == name ||
-        std::ranges::find(format->suffixes, "." + std::string(name)) != format->suffixes.end()) {
-      return format;
-    }
+    if (format->name == name || std::ranges::find(format->suffixes, suffix) != format->suffixes.end()) return format;
   }
   return nullptr;
 }

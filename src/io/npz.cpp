@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "io/container.hpp"
 #include "io/format.hpp"
 #include "io/npy.hpp"
@@ -42,7 +44,7 @@ Decoded read_member(const ZipArchive& archive, const Members& members, std::size
   auto array = std::make_shared<const std::vector<std::byte>>(
       archive.read(members.places[chosen], std::numeric_limits<std::uint64_t>::max()));
   input.bytes = *array;
-  input.name += ":" + printable(members.entries[chosen].name);
+  input.name = fmt::format("{}:{}", input.name, printable(members.entries[chosen].name));
   input.format = "npy";
   Decoded decoded = read(input);
   decoded.owner = std::move(array);
