@@ -12,6 +12,7 @@
 #include "ann_sweep.hpp"
 #include "commands.hpp"
 #include "fail.hpp"
+#include "faiss_output.hpp"
 #include "mapped_inputs.hpp"
 #include "neighbour_table.hpp"
 #include "tessera/info.hpp"
@@ -87,6 +88,7 @@ AnnIndex build(const BuildArgs& args, const RowFile& base, Interrupts& interrupt
                           .progress = progress.function(),
                           .stop = interrupts.token()};
   if (!args.train_rows.empty()) options.train_rows = parse_integer("--train-rows", args.train_rows, 1, std::numeric_limits<Index>::max());
+  const FaissOutput apart(args.ann.print.quiet);
   try {
     return AnnIndex::build(base.rows(), args.index, options);  // nothing is on disk yet, and FAISS's training polls nothing: a signal ends it
   } catch (const Error& error) {
@@ -181,13 +183,19 @@ void run_search(const SearchArgs& args, Interrupts& interrupts) {
   if (!args.ann.out.empty()) check_writable(args.ann.out, {.overwrite = args.ann.force});
   const std::optional<Metric> metric = args.ann.metric.empty() ? std::nullopt : std::optional(parse_metric_flag(args.ann.metric));
   const RowFile queries = open_rows(args.queries, query_range(args.ann, args.query_rows));
-  AnnIndex index = AnnIndex::load(args.index_file, metric);
+  AnnIndex index = [&] {
+    const FaissOutput apart(args.ann.print.quiet);
+    return AnnIndex::load(args.index_file, metric);
+  }();
   if (queries.rows().cols != index.cols()) {
     fail(ErrorCode::malformed_input, "'{}' has {} columns, the index '{}' has {}: wanted the same dimension", args.queries, queries.rows().cols,
          args.index_file, index.cols());
   }
   Stopwatch watch;
-  const Neighbours found = index.search(queries.rows(), k, settings, threads);
+  const Neighbours found = [&] {
+    const FaissOutput apart(args.ann.print.quiet);
+    return index.search(queries.rows(), k, settings, threads);
+  }();
   const double seconds = watch.lap();
   if (!args.ann.out.empty()) {
     interrupts.enter(Interrupts::Phase::writing);

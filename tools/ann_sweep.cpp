@@ -12,6 +12,7 @@
 
 #include "ann.hpp"
 #include "fail.hpp"
+#include "faiss_output.hpp"
 #include "mapped_inputs.hpp"
 #include "numbers.hpp"
 #include "tessera/knn.hpp"
@@ -225,6 +226,7 @@ void run_sweep(const SweepArgs& args, Interrupts& interrupts) {
   interrupts.enter(Interrupts::Phase::computing);
   SweepReport report;
   try {
+    const FaissOutput apart(args.ann.print.quiet);
     report = Sweeper(args, request, base.rows(), rows).run();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::malformed_input) rethrow_with_path(error, args);

@@ -99,6 +99,12 @@ Request understand(const DumpArgs& args) {
   if (args.batched && (!args.cols.empty() || !args.base_rows.empty())) {
     fail(ErrorCode::invalid_argument, "--batched compares the rows of each batch: leave out --cols and --base-rows");
   }
+  if (args.batched && request.distributions.wanted) {
+    fail(ErrorCode::invalid_argument, "--batched: under wasserstein [R, C, S] is a grid of distributions already, and every one is compared with every other: leave it out");
+  }
+  if (args.batched && args.condensed && args.pool.empty()) {
+    fail(ErrorCode::invalid_argument, "--condensed --batched: a condensed matrix is one square, and every batch has its own; leave out --condensed, or dump one batch at a time");
+  }
   if (!args.pool.empty() && args.pool != "mean") fail(ErrorCode::invalid_argument, "--pool {}: wanted mean", args.pool);
   request.dump.batched = args.batched && args.pool.empty();
   if (!args.cols_rows.empty() && args.cols.empty()) fail(ErrorCode::invalid_argument, "--cols-rows without --cols");
@@ -114,8 +120,8 @@ ReadOptions read_options(const DumpArgs& args, const Request& request, std::stri
   return {.format = args.in_format, .first_row = rows.first, .last_row = rows.last, .frame = frame_of(args.cell), .distributions = request.distributions};
 }
 
-/// One whole number a batch, at most n.
-std::vector<Index> read_lengths(const std::string& path, Index batches, Index n) {
+/// One whole number a batch, least to n.
+std::vector<Index> read_lengths(const std::string& path, Index batches, Index least, Index n) {
   const RowFile file = open_rows(path, {});
   const RowSet& rows = file.rows();
   if (rows.rows != batches || rows.cols != 1) {
@@ -125,8 +131,9 @@ std::vector<Index> read_lengths(const std::string& path, Index batches, Index n)
   for (Index b = 0; b < batches; ++b) {
     double value = 0;
     decode_row(rows, b, &value);
-    if (!(value >= 0 && value <= static_cast<double>(n) && value == std::floor(value))) {
-      fail(ErrorCode::malformed_input, "'{}': length {} of batch {}: wanted a whole number, 0 to {}", path, value, b, n);
+    if (!(value >= static_cast<double>(least) && value <= static_cast<double>(n) && value == std::floor(value))) {
+      fail(ErrorCode::malformed_input, "'{}': length {} of batch {}: wanted a whole number, {} to {}{}", path, value, b, least, n,
+           value == 0 ? " (a batch without rows has no mean)" : "");
     }
     lengths.push_back(static_cast<Index>(value));
   }
@@ -136,9 +143,14 @@ std::vector<Index> read_lengths(const std::string& path, Index batches, Index n)
 void take_batches(const DumpArgs& args, DumpInputs& inputs) {
   inputs.batches = inputs.base.batches();
   if (inputs.batches < 1) fail(ErrorCode::malformed_input, "'{}' is not [B, N, D] with B of at least 1, as --batched wants (.npy or .npz, C order)", args.base);
-  if (!args.lengths.empty()) inputs.lengths = read_lengths(args.lengths, inputs.batches, inputs.x.rows / inputs.batches);
+  if (!args.lengths.empty()) inputs.lengths = read_lengths(args.lengths, inputs.batches, args.pool.empty() ? 0 : 1, inputs.x.rows / inputs.batches);
   if (args.pool.empty()) return;
   inputs.means = mean_rows(inputs.x, inputs.batches, inputs.lengths);
+  for (std::size_t i = 0; i < inputs.means.size(); ++i) {
+    if (std::isfinite(inputs.means[i])) continue;
+    fail(ErrorCode::malformed_input, "'{}': the mean of batch {} is not finite: clean the data{}", args.base, static_cast<Index>(i) / inputs.x.cols,
+         args.lengths.empty() ? ", or give lengths where they are padding (--lengths)" : "");
+  }
   inputs.x = dense(inputs.means.data(), inputs.batches, inputs.x.cols);
   inputs.batches = 1;
   inputs.lengths.clear();
@@ -214,12 +226,11 @@ void print(const DumpArgs& args, const DumpInputs& inputs, const DumpReport& rep
 }
 
 /// What dump_distances() would do.
-DumpReport plan(const DumpArgs& args, const Request& request, const DumpInputs& inputs) {
+DumpReport plan(const Request& request, const DumpInputs& inputs) {
   DumpReport report;
   report.matrix = inputs.y ? plan_distances(inputs.x, *inputs.y, request.distances) : plan_distances(inputs.x, request.distances);
   const MatrixShape& m = report.matrix.grid.shape;
-  report.shape = args.condensed ? std::vector<Index>{m.rows * (m.rows - 1) / 2} : std::vector<Index>{m.rows, m.cols};
-  if (request.dump.batched) report.shape.insert(report.shape.begin(), m.batches);
+  report.shape = dump_shape(m, request.distances, request.dump);
   report.file_bytes = static_cast<double>(size_of(m.dtype));
   for (const Index size : report.shape) report.file_bytes *= static_cast<double>(size);
   report.tiles = report.matrix.grid.tiles();
@@ -240,7 +251,7 @@ void run_dump(const DumpArgs& args, Interrupts& interrupts) {
   if (args.dry_run) {
     const std::string folder = std::filesystem::path(args.out).parent_path().string();
     const DumpEstimate estimate = estimate_dump(inputs, request.distances, folder.empty() ? "." : folder);
-    const DumpReport report = plan(args, request, inputs);
+    const DumpReport report = plan(request, inputs);
     seconds.total = watch.total();
     return print(args, inputs, report, seconds, estimate);
   }

@@ -42,10 +42,13 @@ struct DumpReport {
 /// disk, and their CRC-32C. After a crash, resume goes on where it ended; the file is then the same, byte for byte, as an
 /// uninterrupted one. The journal stays, for verify_dump().
 ///
-/// throws   as distance_matrix(); Error{io}: no space, a write that failed (what is finished can be resumed);
+/// throws   as distance_matrix() (a value past float16: what this call began is removed); Error{io}: no space, a write that failed (what is finished can be resumed);
 ///          Error{invalid_argument}: the file exists, or belongs to another dump (naming what differs).
 TESSERA_API DumpReport dump_distances(const std::string& path, const RowSet& x, const RowSet* y, const DistanceOptions& options,
                                       const DumpOptions& dump = {});
+
+/// The shape of the array in the file, for a matrix of this shape: grids and batches included.
+TESSERA_API std::vector<Index> dump_shape(const MatrixShape& matrix, const DistanceOptions& options, const DumpOptions& dump = {});
 
 /// What a dump's journal and its file say.
 struct DumpStatus {

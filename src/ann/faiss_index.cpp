@@ -23,6 +23,20 @@ namespace {
 namespace fs = std::filesystem;
 using support::fail;
 
+/// Reads an index; a file that ends too early is told from one that is something else.
+std::unique_ptr<faiss::Index> read_index(const std::string& path) {
+  try {
+    return std::unique_ptr<faiss::Index>(faiss::read_index(path.c_str()));
+  } catch (const faiss::FaissException& error) {
+    std::error_code failed;
+    const auto bytes = fs::file_size(path, failed);
+    if (reason_of(error).starts_with("read error in") && bytes > sizeof(std::uint32_t)) {
+      fail(ErrorCode::malformed_input, "'{}' is truncated, or no FAISS index: it ends at byte {} where FAISS {} wants more; write or fetch it again", path, bytes, faiss_version());
+    }
+    throw;
+  }
+}
+
 /// Counts the bytes of an index's file without writing it.
 struct ByteCounter : faiss::IOWriter {
   std::uint64_t bytes = 0;
@@ -107,7 +121,7 @@ AnnIndex AnnIndex::load(const std::string& path, std::optional<Metric> metric) {
   ann::check_readable(path);
   auto impl = std::make_unique<Impl>();
   impl->index = ann::guarded(ErrorCode::malformed_input, "'" + path + "' is no index that FAISS " + faiss_version() + " reads",
-                             [&] { return std::unique_ptr<faiss::Index>(faiss::read_index(path.c_str())); });
+                             [&] { return ann::read_index(path); });
   impl->metric = ann::metric_of(*impl->index, metric, path);
   return AnnIndex(std::move(impl));
 }

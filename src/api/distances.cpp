@@ -23,8 +23,7 @@ core::ValuesProblem problem_of(const RowSet& x, const RowSet& y, bool self, cons
           .lengths = options.lengths,
           .metric = options.metric,
           .dtype = options.dtype,
-          // A nearest image is searched for in double: there is no cheaper evaluator for it yet.
-          .exact = options.exact || metrics::traits_of(options.metric.metric).nearest_image};
+          .exact = options.exact};
 }
 
 DistanceOptions with_tiles(DistanceOptions options, const TileGrid& wish) {

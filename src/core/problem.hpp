@@ -22,6 +22,7 @@ struct BaseProblem {
   MetricSpec metric;
   NanPolicy nan = NanPolicy::error;
   std::vector<Index> denied{};  // rows that the caller's filter leaves out, ascending
+  std::shared_ptr<const Distributions> sorted{};  // wasserstein: the whole base, where the queries are the same rows and are sorted anyway
   double bound_inflation = 1;  // 1; a test's way to break the certificate on purpose
 };
 

@@ -40,12 +40,27 @@ bool intact(Target& target, const Journal& journal, const Layout& layout, ValueT
   return checksum(layout, tile) == journal.crc(tile.tile);
 }
 
+/// Where no journal says that they are a dump's, files of these names are strangers': nothing overwrites them unasked.
+void check_not_there(const std::string& path, const DumpOptions& dump) {
+  if (dump.overwrite) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    fail(ErrorCode::invalid_argument, "'{}' exists and is no dump that could be resumed; use --force to overwrite it, or another name", path);
+  }
+  const std::string_view beside = target_format(path, dump.format).beside;
+  const std::string also = path + std::string(beside);
+  if (!beside.empty() && std::filesystem::exists(also, ignored)) {
+    fail(ErrorCode::invalid_argument, "'{}', which would be written beside the dump, exists; use --force to overwrite it, or another name", also);
+  }
+}
+
 /// The sink: the target's tiles as the journal knows them.
 class DumpSink final : public DistanceSink {
  public:
   DumpSink(const std::string& path, const RowSet& x, const RowSet* y, const DistanceOptions& options, const DumpOptions& dump, DumpReport& report)
       : format_(target_format(path, dump.format)), path_(path), x_(x), y_(y), options_(options), dump_(dump), report_(report),
         journal_(path, options.shards > 1 ? Journal::Access::shared : Journal::Access::alone) {
+    if (journal_.fingerprint().empty()) check_not_there(path, dump);
     if (joins() && !journal_.fingerprint().empty()) before_ = parse_fingerprint(journal_.fingerprint(), path);
   }
 
@@ -74,7 +89,13 @@ class DumpSink final : public DistanceSink {
       }
       // The journal comes first: a file without one could not be told from a stranger's.
       journal_.create(now, grid.tiles());
-      target_->create();
+      try {
+        target_->create();
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::invalid_argument) journal_.remove();  // there is something that is not replaced
+        throw;
+      }
+      created_ = true;
     }
     report_.tiles_before = journal_.count_done();
     journal_.begun();
@@ -92,6 +113,18 @@ class DumpSink final : public DistanceSink {
     target_->finish(options_.shards == 1);
     report_.seconds_waiting = writer_->seconds_waiting();
     report_.tiles_after = report_.tiles_before + writer_->marked();
+  }
+
+  /// Takes away what this call began.
+  void discard() {
+    if (!created_) return;
+    writer_.reset();
+    journal_.remove();
+    if (!target_->resumable()) return;  // nothing has its name yet
+    target_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+    if (!format_.beside.empty()) std::filesystem::remove(path_ + std::string(format_.beside), ignored);
   }
 
  private:
@@ -141,6 +174,7 @@ class DumpSink final : public DistanceSink {
   Layout layout_;
   std::unique_ptr<Target> target_;
   std::optional<TileWriter> writer_;
+  bool created_ = false;  // by this call, alone or as the first shard
 };
 
 Index product(const std::vector<Index>& sizes) {
@@ -164,6 +198,8 @@ void check_options(const RowSet& x, const RowSet* y, const DistanceOptions& opti
 }  // namespace
 }  // namespace dump
 
+std::vector<Index> dump_shape(const MatrixShape& matrix, const DistanceOptions& options, const DumpOptions& dump) { return dump::shape_of(matrix, options, dump); }
+
 void check_dumpable(const std::string& path, const DumpOptions& dump) {
   const auto& format = dump::target_format(path, dump.format);
   dump::check_target(format, path, dump.compress, dump.condensed);
@@ -178,14 +214,15 @@ void check_dumpable(const std::string& path, const DumpOptions& dump) {
 DumpReport dump_distances(const std::string& path, const RowSet& x, const RowSet* y, const DistanceOptions& options, const DumpOptions& dump) {
   dump::check_options(x, y, options, dump);
   check_dumpable(path, dump);
-  std::error_code ignored;
-  const bool journalled = std::filesystem::exists(dump::journal_path(path), ignored);
-  if (std::filesystem::exists(path, ignored) && !journalled && !dump.overwrite) {
-    support::fail(ErrorCode::invalid_argument, "'{}' exists and is no dump that could be resumed; use --force to overwrite it, or another name", path);
-  }
   DumpReport report;
   dump::DumpSink sink(path, x, y, options, dump, report);
-  report.matrix = y != nullptr ? distance_matrix(x, *y, options, sink) : distance_matrix(x, options, sink);
+  try {
+    report.matrix = y != nullptr ? distance_matrix(x, *y, options, sink) : distance_matrix(x, options, sink);
+  } catch (const Error& error) {
+    // A value that the type does not hold: no resume could finish it.
+    if (error.code() == ErrorCode::malformed_input && options.shards == 1) sink.discard();
+    throw;
+  }
   return report;
 }
 

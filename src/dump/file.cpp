@@ -12,12 +12,6 @@
 #include "support/fail.hpp"
 
 namespace tessera::dump {
-namespace {
-
-// Linux transfers at most 0x7ffff000 bytes a call; stay below.
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-}  // namespace
 
 void fail_io(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
@@ -40,18 +34,13 @@ File File::for_reading(const std::string& path) {
 }
 
 void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), kMostBytes), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail_io("write", path_, done < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-    offset += static_cast<std::uint64_t>(done);
-  }
+  const int error = io::write_at(file_.get(), offset, bytes);
+  if (error != 0) fail_io("write", path_, error);
 }
 
 bool File::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t done = ::pread(file_.get(), bytes.data(), std::min(bytes.size(), kMostBytes), static_cast<off_t>(offset));
+    const ssize_t done = ::pread(file_.get(), bytes.data(), std::min(bytes.size(), io::kMostBytesPerCall), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_io("read", path_, errno);
     if (done == 0) return false;

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Raised whenever a value may come out with other bits than before, so that no file mixes two versions' values.
-constexpr int kValuesVersion = 2;
+constexpr int kValuesVersion = 3;
 
 /// 64 bits over 8-byte words by multiply and fold, as wyhash mixes, in four lanes that do not wait for each other. It guards against
 /// changed inputs, not against intent.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/bytes.hpp"
+#include "io/npy_array.hpp"
 #include "io/temp_file.hpp"
 #include "support/fail.hpp"
 
@@ -19,10 +20,6 @@ namespace {
 
 // Data start on a page of their own: a mapped array is aligned, and a crash while data are written cannot hurt the header.
 constexpr std::uint64_t kNpyStart = 4096;
-
-std::string descr_of(DType dtype) { return fmt::format("<f{}", size_of(dtype)); }
-
-std::string python_tuple(const std::vector<Index>& shape) { return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : ""); }
 
 void write_new(const std::string& path, const std::string& text) {
   const File file(path, true, true);
@@ -36,13 +33,7 @@ class NpyTarget final : public FlatTarget {
 
  private:
   std::uint64_t begin() override {
-    std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr_of(spec_.layout.matrix.dtype),
-                                   python_tuple(spec_.layout.shape));
-    std::string header("\x93NUMPY\x01\x00", 8);
-    dict.resize(kNpyStart - header.size() - 2, ' ');
-    dict.back() = '\n';
-    io::append_le<std::uint16_t>(header, static_cast<std::uint16_t>(dict.size()));
-    write_new(spec_.path, header + dict);
+    write_new(spec_.path, io::npy_header(fmt::format("<f{}", size_of(spec_.layout.matrix.dtype)), spec_.layout.shape, kNpyStart));
     return kNpyStart;
   }
   std::uint64_t locate() override { return kNpyStart; }
@@ -55,7 +46,7 @@ class RawTarget final : public FlatTarget {
  private:
   std::uint64_t begin() override {
     write_new(spec_.path, "");
-    write_new(spec_.path + ".json", fmt::format("{{\"dtype\": \"{}\", \"byteorder\": \"little\", \"order\": \"C\", \"shape\": [{}], \"condensed\": {}}}\n",
+    write_new(spec_.path + std::string(target_format(spec_.path, "raw").beside), fmt::format("{{\"dtype\": \"{}\", \"byteorder\": \"little\", \"order\": \"C\", \"shape\": [{}], \"condensed\": {}}}\n",
                                                 name_of(spec_.layout.matrix.dtype), fmt::join(spec_.layout.shape, ", "), spec_.layout.condensed));
     return 0;
   }

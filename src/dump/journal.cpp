@@ -21,6 +21,7 @@ using support::fail;
 constexpr char kMagic[] = "TESSDUMP";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint64_t kHeaderBytes = 4096;
+constexpr std::uint64_t kFixedBytes = 16;  // magic, version, length of the fingerprint
 constexpr std::uint64_t kSlotBytes = 8;
 // Byte 0 is locked while a dump begins, byte 1 while it is written: exclusively by one process, or shared by shards.
 constexpr off_t kBeginByte = 0;
@@ -66,31 +67,33 @@ Journal::Journal(const std::string& dump_path, Access access) : access_(access) 
       fail(ErrorCode::io, "'{}' is being written by another process: wait for it, or choose another name", dump_path);
     }
   }
-  std::byte head[16];
-  if (!file_.read_at(0, head) || std::memcmp(head, kMagic, 8) != 0) {
-    if (file_.size() >= kHeaderBytes || access == Access::reading) {
-      fail(ErrorCode::malformed_input, "'{}' is not a journal of Tessera: remove it, or choose another name", path);
-    }
-    return;
+  std::byte head[kHeaderBytes] = {};
+  const bool whole = file_.read_at(0, head);
+  // One whose process ended before it was written is empty, or of zeros; anything else is a stranger's.
+  const bool blank = std::ranges::all_of(head, [](std::byte b) { return b == std::byte{0}; });
+  if (blank && access != Access::reading) return;
+  if (blank || std::memcmp(head, kMagic, 8) != 0) {
+    fail(access == Access::reading ? ErrorCode::malformed_input : ErrorCode::invalid_argument,
+         "'{}' is not a journal of Tessera: remove it, or choose another name", path);
   }
   const auto version = io::load_le<std::uint32_t>(head + 8);
   const auto length = io::load_le<std::uint32_t>(head + 12);
-  if (version != kVersion || length > kHeaderBytes - sizeof head) {
-    fail(ErrorCode::malformed_input, "'{}' has version {}, this build knows {}: start again with --force", path, version, kVersion);
+  if (version != kVersion || length > kHeaderBytes - kFixedBytes) {
+    fail(ErrorCode::malformed_input, "'{}' has version {}, this build knows {}: remove it, and start again with --force", path, version, kVersion);
   }
-  fingerprint_.resize(length);
-  if (!file_.read_at(sizeof head, std::as_writable_bytes(std::span(fingerprint_)))) {
-    fail(ErrorCode::malformed_input, "'{}' ends inside its header: start again with --force", path);
-  }
+  if (!whole) fail(ErrorCode::malformed_input, "'{}' ends inside its header: remove it, and start again with --force", path);
+  fingerprint_.assign(reinterpret_cast<const char*>(head) + kFixedBytes, length);
 }
 
 Journal::~Journal() {
   // A dump that failed before it began leaves nothing behind.
-  if (file_ && access_ != Access::reading && fingerprint_.empty() && file_.size() == 0) ::unlink(file_.path().c_str());
+  if (file_ && access_ != Access::reading && fingerprint_.empty() && file_.size() == 0) remove();
 }
 
+void Journal::remove() noexcept { ::unlink(file_.path().c_str()); }
+
 void Journal::create(const std::string& fingerprint, Index tiles) {
-  if (fingerprint.size() > kHeaderBytes - 16) fail(ErrorCode::internal, "a fingerprint of {} bytes", fingerprint.size());
+  if (fingerprint.size() > kHeaderBytes - kFixedBytes) fail(ErrorCode::internal, "a fingerprint of {} bytes", fingerprint.size());
   if (::ftruncate(file_.fd(), 0) != 0) fail_io("empty", file_.path(), errno);
   file_.reserve(kHeaderBytes + kSlotBytes * static_cast<std::uint64_t>(tiles));
   std::string header(kMagic, 8);

@@ -52,6 +52,8 @@ class Journal {
   /// Marks tiles, sorted or not, and waits until the marks are on the disk.
   void mark(std::vector<TileMark> marks);
   void sync() const { file_.sync(); }
+  /// Takes its name away.
+  void remove() noexcept;
 
  private:
   File file_;

@@ -27,7 +27,7 @@ std::string listed() {
 const std::vector<TargetFormat>& target_formats() {
   static const std::vector<TargetFormat> kFormats = {
       {.name = "npy", .suffixes = {".npy"}, .compressors = {}, .condensed = true, .folder = false, .missing = nullptr, .make = make_npy_target},
-      {.name = "raw", .suffixes = {".f32", ".f16", ".f64"}, .compressors = {}, .condensed = true, .folder = false, .missing = nullptr, .make = make_raw_target},
+      {.name = "raw", .suffixes = {".f32", ".f16", ".f64"}, .compressors = {}, .condensed = true, .folder = false, .beside = ".json", .missing = nullptr, .make = make_raw_target},
       {.name = "h5",
        .suffixes = {".h5", ".hdf5"},
        .compressors = TESSERA_HAVE_ZLIB ? std::vector<std::string_view>{"gzip"} : std::vector<std::string_view>{},

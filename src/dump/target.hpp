@@ -49,6 +49,7 @@ struct TargetFormat {
   std::vector<std::string_view> compressors;  // that it may be written with
   bool condensed = false;                     // can hold a condensed matrix
   bool folder = false;                        // of chunks, not one file
+  std::string_view beside{};                  // suffix of a file that it writes too
   const char* missing = nullptr;              // the library this build lacks for it
   std::unique_ptr<Target> (*make)(const TargetSpec& spec) = nullptr;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/cpu_values.hpp"
+#include "engine/image_values.hpp"
 #include "prepare/special_rows.hpp"
 #include "support/cpu.hpp"
 
@@ -15,13 +16,15 @@ using core::Range;
 constexpr Index kMostBlockCols = 4096;
 constexpr double kFlopsPerNanosecond = 50;       // one core, AVX-512 or AVX2, measured within a factor of two
 constexpr double kCanonicalFlopsPerNanosecond = 4;
+constexpr double kImageNanoseconds = 3;
+constexpr double kCanonicalImageNanoseconds = 30;
 
 class ElementValues final : public core::PreparedValues {
  public:
   ElementValues(const kernels::CpuKernels& kernels, const core::ValuesProblem& problem)
       : kernels_(kernels), problem_(problem), traits_(metrics::traits_of(problem.metric.metric)),
         lattice_(traits_.nearest_image ? metrics::make_lattice(problem.metric.cell.value(), problem.x.cols) : nullptr) {
-    const Index bytes_a_col = problem_.x.cols * static_cast<Index>(problem_.canonical() ? sizeof(double) : sizeof(float));
+    const Index bytes_a_col = problem_.x.cols * static_cast<Index>(packs() ? sizeof(float) : sizeof(double));
     const Index wish = support::l2_cache_bytes() / 2 / std::max<Index>(bytes_a_col, 1);
     block_cols_ = std::clamp(wish, Index{1}, kMostBlockCols) / kernels.panel_cols * kernels.panel_cols;
     block_cols_ = std::max(block_cols_, kernels.panel_cols);
@@ -30,7 +33,7 @@ class ElementValues final : public core::PreparedValues {
   void inspect(core::Executor& executor) override {
     zero_rows_ = zero_in(problem_.x, problem_.rows(), "base", executor);
     zero_cols_ = problem_.self ? zero_rows_ : zero_in(problem_.y, problem_.cols(), "cols", executor);
-    if (problem_.canonical()) return;
+    if (!packs()) return;
     narrowings_.resize(static_cast<std::size_t>(problem_.batches));
     executor.run(problem_.batches, [&](Index batch, int) {
       const Index cols = problem_.cols();
@@ -47,7 +50,7 @@ class ElementValues final : public core::PreparedValues {
     out->batches = batches;
     out->cols = cols;
     out->by_workers = by_workers_;
-    if (problem_.canonical() || by_workers_) return out;
+    if (!packs() || by_workers_) return out;
     for (Index b = batches.first; b < batches.last; ++b) {
       const Range counted{cols.first, std::max(cols.first, std::min(cols.last, problem_.length(b, problem_.cols())))};
       out->packed.push_back({counted, prepare::PackedValueRows(counted.size(), problem_.y.cols, kernels_.panel_cols)});
@@ -90,13 +93,20 @@ class ElementValues final : public core::PreparedValues {
   core::ValuesCosts costs() const override {
     const Index d = problem_.x.cols;
     const bool canonical = problem_.canonical();
+    const std::uint64_t halves = problem_.dtype != DType::f16 ? 0 : static_cast<std::uint64_t>(block_cols_) * (canonical ? sizeof(double) : sizeof(float));
+    if (lattice_) {
+      return {.form = canonical ? "canonical" : "nearest-image",
+              .bytes_per_worker = element_block_bytes(d, block_cols_) + ImageValues::bytes(block_cols_),
+              .bytes_per_row = element_row_bytes(d, true) + halves,
+              .pair_nanoseconds = canonical ? kCanonicalImageNanoseconds : kImageNanoseconds};
+    }
     const auto form = prepare::value_form(traits_, d);
     const bool dot = form == kernels::ValueForm::dot_squared || form == kernels::ValueForm::dot_product;
     const double flops = (dot ? 2.0 : 3.0) * static_cast<double>(d) + 16;
     return {.form = canonical ? "canonical" : dot ? "fp32-dot" : "fp32-direct",
             .bytes_per_col = canonical ? 0 : prepare::packed_value_bytes(kernels_.panel_cols, d, kernels_.panel_cols) / static_cast<std::uint64_t>(kernels_.panel_cols),
             .bytes_per_worker = element_block_bytes(d, block_cols_),
-            .bytes_per_row = element_row_bytes(d, canonical),
+            .bytes_per_row = element_row_bytes(d, canonical) + halves,
             .columns_by_workers = !canonical,
             .pair_nanoseconds = flops / (canonical ? kCanonicalFlopsPerNanosecond : kFlopsPerNanosecond)};
   }
@@ -106,17 +116,21 @@ class ElementValues final : public core::PreparedValues {
  private:
   static constexpr Index kPanelsPerTask = 16;
 
+  /// Whether rows are packed in fp32.
+  bool packs() const noexcept { return !problem_.canonical() && lattice_ == nullptr; }
+
   /// Checks the rows that count; returns all-zero ones where rows are normalised.
   std::vector<Index> zero_in(const RowSet& rows, Index per_batch, const char* what, core::Executor& executor) const {
-    if (problem_.lengths.empty()) {
-      return prepare::find_special_rows(prepare::RowReader(kernels_, rows, traits_.unit_rows), NanPolicy::error, what, executor, prepare::largest_value(lattice_.get())).zero;
-    }
+    const bool padded = problem_.batches > 1 && problem_.lengths.empty();
+    const prepare::BadRows bad(NanPolicy::error, padded ? "clean the data, or give lengths where they are padding (--lengths)" : "clean the data",
+                               problem_.batches > 1 ? per_batch : 0);
+    const auto zero_of = [&](const RowSet& part) {
+      return prepare::find_special_rows(prepare::RowReader(kernels_, part, traits_.unit_rows), bad, what, executor, prepare::largest_value(lattice_.get())).zero;
+    };
+    if (problem_.lengths.empty()) return zero_of(rows);
     std::vector<Index> zero;
     for (Index b = 0; b < problem_.batches; ++b) {
-      const RowSet part = slice(rows, b * per_batch, b * per_batch + problem_.length(b, per_batch));
-      for (const Index row : prepare::find_special_rows(prepare::RowReader(kernels_, part, traits_.unit_rows), NanPolicy::error, what, executor, prepare::largest_value(lattice_.get())).zero) {
-        zero.push_back(b * per_batch + row);
-      }
+      for (const Index row : zero_of(slice(rows, b * per_batch, b * per_batch + problem_.length(b, per_batch)))) zero.push_back(b * per_batch + row);
     }
     return zero;
   }

@@ -35,6 +35,8 @@ struct ElementInputs {
   const std::vector<Index>& zero_cols;                     // of y
   const ElementSegment& segment;
   Index block_cols;  // columns worked on at once
+
+  bool packs() const noexcept { return !problem.canonical() && lattice == nullptr; }
 };
 
 /// Canonical values of any pairs of rows, by doubles that are kept for a while.
@@ -45,6 +47,8 @@ class CanonicalPairs {
   void place_rows(core::Range rows);
   void place_cols(core::Range cols);
   double value(Index row, Index col);
+  const double* row(Index at) { return x_.at(at); }
+  const double* col(Index at) { return y_.at(at); }
 
  private:
   struct Cache {

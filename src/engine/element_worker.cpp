@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/element_values.hpp"
+#include "engine/image_values.hpp"
 #include "engine/transpose.hpp"
 #include "engine/value_rounding.hpp"
 #include "prepare/special_rows.hpp"
@@ -39,7 +40,11 @@ class ElementWorker final : public core::ValuesWorker {
   ElementWorker(const ElementInputs& in, Index tile_rows)
       : in_(in), reader_(in.kernels, in.problem.x, in.traits.unit_rows), pairs_(in, tile_rows, in.block_cols),
         height_(in.kernels.panel_rows), width_(in.kernels.panel_cols) {
-    if (in.problem.canonical()) return;
+    if (in.problem.dtype == DType::f16 && !in.problem.exact) floats_ = AlignedBuffer<float>(static_cast<std::size_t>(tile_rows * in.block_cols));
+    if (!in.packs()) {
+      if (!in.problem.canonical()) images_ = std::make_unique<ImageValues>(in);
+      return;
+    }
     const Index d = in.problem.x.cols;
     rows_ = std::make_unique<prepare::PackedValueRows>(tile_rows, d, height_);
     alone_ = AlignedBuffer<float>(static_cast<std::size_t>(d));
@@ -47,7 +52,6 @@ class ElementWorker final : public core::ValuesWorker {
     doubtful_.resize(static_cast<std::size_t>(block_panels * height_));
     scratch_ = AlignedBuffer<float>(static_cast<std::size_t>(height_ * width_));
     if (in.segment.by_workers) own_ = std::make_unique<PackedColumns>(PackedColumns{{}, prepare::PackedValueRows(in.problem.cols(), d, width_)});
-    if (in.problem.dtype == DType::f16) floats_ = AlignedBuffer<float>(static_cast<std::size_t>(tile_rows * in.block_cols));
   }
 
   void evaluate(const Tile& tile, std::byte* out) override {
@@ -77,7 +81,7 @@ class ElementWorker final : public core::ValuesWorker {
     at_ = tile.rows;
     const Index first = batch_ * in_.problem.rows();
     pairs_.place_rows({first + at_.first, first + at_.last});
-    if (in_.problem.canonical()) return;
+    if (!in_.packs()) return;
     const Index counted = std::clamp(in_.problem.length(batch_, in_.problem.rows()), at_.first, at_.last) - at_.first;
     const Index panels = (at_.size() + height_ - 1) / height_;
     if (own_) pack_columns();
@@ -119,7 +123,7 @@ class ElementWorker final : public core::ValuesWorker {
       case DType::f16: return halves(tile, cols, reinterpret_cast<std::uint16_t*>(out) + at, stride);
       default: {
         const Block<float> b{reinterpret_cast<float*>(out) + at, stride, tile.rows, cols};
-        return in_.problem.exact ? canonical(b) : by_kernels(b);
+        return in_.problem.exact ? canonical(b) : fast(b);
       }
     }
   }
@@ -133,7 +137,7 @@ class ElementWorker final : public core::ValuesWorker {
       return;
     }
     const Block<float> b{floats_.data(), cols.size(), tile.rows, cols};
-    by_kernels(b);
+    fast(b);
     for (Index i = tile.rows.first; i < tile.rows.last; ++i) {
       std::uint16_t* row = out + (i - tile.rows.first) * stride;
       in_.kernels.halve(b.row(i), cols.size(), row);
@@ -161,6 +165,25 @@ class ElementWorker final : public core::ValuesWorker {
       for (Index j = halved_ ? std::max(i, counted_cols.first) : counted_cols.first; j < counted_cols.last; ++j) b.at(i, j) = static_cast<T>(pairs_.value(x0 + i, y0 + j));
     }
     counts_.canonically += counted.size() * counted_cols.size();
+    patch(b);
+  }
+
+  void fast(const Block<float>& b) { images_ ? by_images(b) : by_kernels(b); }
+
+  void by_images(const Block<float>& b) {
+    const Index x0 = batch_ * in_.problem.rows();
+    const Index y0 = batch_ * in_.problem.cols();
+    const Range cols = counted_cols(b.cols);
+    images_->place_cols({y0 + cols.first, y0 + cols.last}, pairs_);
+    const Range rows = counted_rows(b.rows);
+    for (Index i = rows.first; i < rows.last; ++i) {
+      const Index first = halved_ ? std::max(i, cols.first) : cols.first;
+      if (first >= cols.last) continue;
+      images_->row(pairs_.row(x0 + i), {y0 + first, y0 + cols.last}, &b.at(i, first), [&](Index y) {
+        ++counts_.canonically;
+        return static_cast<float>(pairs_.value(x0 + i, y));
+      });
+    }
     patch(b);
   }
 
@@ -304,6 +327,7 @@ class ElementWorker final : public core::ValuesWorker {
   Index batch_ = -1;
   Range at_{-1, -1};
   bool halved_ = false;  // only what is on and above the diagonal is computed
+  std::unique_ptr<ImageValues> images_;  // periodic, unless every value is canonical
   std::unique_ptr<prepare::PackedValueRows> rows_;
   std::unique_ptr<PackedColumns> own_;  // where the segment leaves columns to its workers
   AlignedBuffer<float> alone_;  // [d]: one row, not interleaved

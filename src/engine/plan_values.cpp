@@ -44,30 +44,37 @@ bool by_halves(const core::ValuesProblem& problem, const core::ValuesCosts& cost
   return true;
 }
 
-void square_tiles(core::ValuesPlan& plan, const ValuesWishes& wishes, Index tile_bytes, Index itemsize) {
+/// What a worker's share of the budget leaves for its tile.
+struct TileRoom {
+  Index bytes;      // of the tile, and of its mirror image where there is one
+  Index most_rows;  // whose scratch fits beside it
+};
+
+void square_tiles(core::ValuesPlan& plan, const ValuesWishes& wishes, const TileRoom& room, Index itemsize) {
   const Index n = plan.grid.shape.rows;
   if (plan.grid.tile_rows > 0) return;
   // A tile and its transpose; T (T + 1) / 2 tasks a batch, eight a worker so that the last ones do not wait.
-  const auto by_bytes = static_cast<Index>(std::sqrt(static_cast<double>(tile_bytes / 2 / itemsize)));
+  const auto by_bytes = static_cast<Index>(std::sqrt(static_cast<double>(room.bytes / 2 / itemsize)));
   const auto wanted = static_cast<Index>(std::ceil(std::sqrt(16.0 * wishes.threads / static_cast<double>(plan.grid.shape.batches))));
   const Index side = std::min({by_bytes, kMostRows, divide_up(n, std::max<Index>(1, wanted))});
-  plan.grid.tile_rows = plan.grid.tile_cols = std::max(std::min(kFewestRows, n), side);
+  plan.grid.tile_rows = plan.grid.tile_cols = std::clamp<Index>(std::max(std::min(kFewestRows, n), side), 1, std::max<Index>(1, std::min(by_bytes, room.most_rows)));
 }
 
-void band_tiles(core::ValuesPlan& plan, const ValuesWishes& wishes, Index tile_bytes, Index itemsize) {
+void band_tiles(core::ValuesPlan& plan, const ValuesWishes& wishes, const TileRoom& room, Index itemsize) {
   TileGrid& grid = plan.grid;
   const Index n = grid.shape.rows;
   const Index m = grid.shape.cols;
   if (grid.tile_cols == 0) {
-    const Index affordable = std::max(tile_bytes / itemsize / kWantedRows, kColUnit);
+    const Index affordable = std::max(room.bytes / itemsize / kWantedRows, kColUnit);
     grid.tile_cols = m <= affordable ? m : affordable / kColUnit * kColUnit;
   }
   if (grid.tile_rows > 0) return;
-  Index rows = std::clamp(tile_bytes / itemsize / std::max<Index>(grid.tile_cols, 1), kFewestRows, kMostRows);
+  const Index by_bytes = room.bytes / itemsize / std::max<Index>(grid.tile_cols, 1);
+  Index rows = std::min(by_bytes, kMostRows);
   const Index units = grid.shape.batches * grid.col_tiles() > 0 ? grid.shape.batches * divide_up(m, std::max<Index>(grid.tile_cols, 1)) : 1;
   const Index wanted_bands = divide_up(Index{8} * wishes.threads * wishes.shards, std::max<Index>(units, 1));
   rows = std::min(rows, std::max(kFewestRows, divide_up(n, wanted_bands)));
-  grid.tile_rows = std::max<Index>(1, std::min(rows, n));
+  grid.tile_rows = std::max<Index>(1, std::min({rows, n, room.most_rows}));
 }
 
 }  // namespace
@@ -87,22 +94,27 @@ core::ValuesPlan plan_values(const core::ValuesProblem& problem, const core::Val
   const std::uint64_t budget = wishes.memory / 2;
   const bool whole = columns <= budget;
   const std::uint64_t worker = wishes.memory / 4 / static_cast<std::uint64_t>(wishes.threads);
-  if (worker < costs.bytes_per_worker + costs.bytes_per_row + 4096) {
+  const std::uint64_t least = costs.bytes_per_worker + 2 * std::max(costs.bytes_per_row, static_cast<std::uint64_t>(2 * kColUnit * itemsize));
+  if (worker < least) {
     support::fail(ErrorCode::out_of_memory, "the memory budget of {} bytes leaves {} to each of {} workers, {} are the least: raise it, or use fewer threads",
-                  wishes.memory, worker, wishes.threads, costs.bytes_per_worker + costs.bytes_per_row + 4096);
+                  wishes.memory, worker, wishes.threads, least);
   }
-  const auto tile_bytes = static_cast<Index>(std::min<std::uint64_t>(static_cast<std::uint64_t>(kTileBytes), (worker - costs.bytes_per_worker) / 2));
+  // Half of what scratch leaves is for the tile, half for what its rows take.
+  const auto half = static_cast<Index>((worker - costs.bytes_per_worker) / 2);
+  const TileRoom room{.bytes = std::min(kTileBytes, half), .most_rows = std::clamp<Index>(half / static_cast<Index>(std::max<std::uint64_t>(costs.bytes_per_row, 1)), 1, kMostRows)};
 
   plan.mirrored = whole && by_halves(problem, costs, wishes, itemsize, plan.reason);
   if (!whole && problem.self) plan.reason = "columns are taken in segments";
   if (plan.mirrored) {
-    square_tiles(plan, wishes, tile_bytes, itemsize);
+    square_tiles(plan, wishes, room, itemsize);
   } else {
-    band_tiles(plan, wishes, tile_bytes, itemsize);
+    band_tiles(plan, wishes, room, itemsize);
   }
-  const auto asked = static_cast<__int128>(plan.grid.tile_rows) * plan.grid.tile_cols * itemsize * (plan.mirrored ? 2 : 1) * wishes.threads;
+  // Tiles that were asked for may take what columns leave, but no more.
+  const auto tile = static_cast<__int128>(plan.grid.tile_rows) * plan.grid.tile_cols * itemsize * (plan.mirrored ? 2 : 1);
+  const auto asked = (tile + static_cast<__int128>(costs.bytes_per_row) * plan.grid.tile_rows + costs.bytes_per_worker) * wishes.threads;
   if (asked > static_cast<__int128>(wishes.memory)) {
-    support::fail(ErrorCode::out_of_memory, "tiles of {} x {} do not fit the memory budget of {} bytes, one for each of {} workers: choose smaller tiles or raise it",
+    support::fail(ErrorCode::out_of_memory, "tiles of {} x {} and their scratch do not fit the memory budget of {} bytes, one for each of {} workers: choose smaller tiles or raise it",
                   plan.grid.tile_rows, plan.grid.tile_cols, wishes.memory, wishes.threads);
   }
 

@@ -70,10 +70,16 @@ Wishes advised(Wishes wishes, const core::Backend& backend, const core::BaseProb
   return wishes;
 }
 
-core::QueryProblem queries_of(const RowSet& queries, Index k, const KnnOptions& options, core::Executor& executor) {
-  core::QueryProblem problem{.queries = queries, .self = options.self, .k = k, .special = {}, .order = {}};
-  if (metrics::traits_of(options.metric.metric).distributions) {
-    problem.distributions = prepare::sort_distributions(select_kernels(), queries, {0, queries.rows}, options.nan, "queries", executor);
+/// Distributions as both sides see them; null where rows are vectors.
+std::shared_ptr<const core::Distributions> sorted(const RowSet& rows, const KnnOptions& options, core::Executor& executor) {
+  if (!metrics::traits_of(options.metric.metric).distributions) return nullptr;
+  return prepare::sort_distributions(select_kernels(), rows, {0, rows.rows}, options.nan, "queries", executor);
+}
+
+/// distributions: the queries as sorted() leaves them.
+core::QueryProblem queries_of(const RowSet& queries, std::shared_ptr<const core::Distributions> distributions, Index k, const KnnOptions& options, core::Executor& executor) {
+  core::QueryProblem problem{.queries = queries, .self = options.self, .k = k, .special = {}, .order = {}, .distributions = std::move(distributions)};
+  if (problem.distributions) {
     problem.special.skipped = problem.distributions->skipped;
     return problem;
   }
@@ -119,8 +125,11 @@ void describe(Report& report, const core::Backend& backend, const BasePlan& base
 
 /// True when both are one and the same array.
 bool same_rows(const RowSet& a, const RowSet& b) noexcept {
+  const auto& u = a.weights;
+  const auto& v = b.weights;
   return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.dtype == b.dtype && a.row_stride == b.row_stride &&
-         a.col_stride == b.col_stride && a.byte_swapped == b.byte_swapped;
+         a.col_stride == b.col_stride && a.byte_swapped == b.byte_swapped && a.offsets == b.offsets && u.data == v.data && u.dtype == v.dtype &&
+         u.row_stride == v.row_stride && u.col_stride == v.col_stride && u.byte_swapped == v.byte_swapped;
 }
 
 /// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
@@ -201,7 +210,7 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   const auto backend = make_backend(options.backend, executor->threads());
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base);
-  const core::BaseProblem problem = problem_of(base, options, bound_inflation);
+  core::BaseProblem problem = problem_of(base, options, bound_inflation);
   // A set in itself is a sample of its own queries. A look at data costs more than small calls could gain.
   const RowSet* asked = options.self == SelfMode::none && !same_rows(queries, base) ? &queries : nullptr;
   const double work = static_cast<double>(queries.rows) * static_cast<double>(base.rows) * static_cast<double>(base.cols);
@@ -210,11 +219,13 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
 
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(queries.rows + 2 * base.rows));
+  ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
+  const auto distributions = sorted(queries, options, checks);
+  if (base_plan.segments == 1 && same_rows(queries, base)) problem.sorted = distributions;
   ControlledExecutor looker(*executor, control, static_cast<double>(base.rows));
   const auto prepared = backend->prepare(problem, base_plan, looker);
-  ControlledExecutor checks(*executor, control, static_cast<double>(queries.rows));
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, base_plan.segments > 1);
-  Search search(*backend, *prepared, base, options, base_plan, query_plan, queries_of(queries, list_k, options, checks), sink, wishes.memory, *executor, control);
+  Search search(*backend, *prepared, base, options, base_plan, query_plan, queries_of(queries, distributions, list_k, options, checks), sink, wishes.memory, *executor, control);
 
   double seconds_search = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
@@ -264,7 +275,7 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   const core::QueryPlan plan = plan_queries_of(queries, base_, list_k, traits, plan_, backend_->device(), wishes);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
-  Search search(*backend_, *prepared_, base_, options, plan_, plan, queries_of(queries, list_k, options, *executor_), sink, wishes.memory, *executor_, control);
+  Search search(*backend_, *prepared_, base_, options, plan_, plan, queries_of(queries, sorted(queries, options, *executor_), list_k, options, *executor_), sink, wishes.memory, *executor_, control);
   control.begin_phase("search", search.pairs(base_.rows));
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());

@@ -37,7 +37,7 @@ void sketch(SortedSegment& out, const kernels::CpuKernels& kernels, double bound
 std::unique_ptr<SortedSegment> sort_segment(const kernels::CpuKernels& kernels, const core::BaseProblem& problem, core::Range rows, Index tile_cols,
                                             core::Executor& executor) {
   auto out = std::make_unique<SortedSegment>();
-  out->set = prepare::sort_distributions(kernels, problem.base, rows, problem.nan, "base", executor);
+  out->set = problem.sorted ? problem.sorted : prepare::sort_distributions(kernels, problem.base, rows, problem.nan, "base", executor);
   out->first_id = problem.base.first_id + rows.first;
   bool wide = false;
   for (Index i = 0; i < rows.size(); ++i) {

@@ -13,7 +13,7 @@ namespace tessera::engine {
 
 /// Positions number the distributions that have an answer.
 struct SortedSegment final : core::PreparedSegment {
-  std::unique_ptr<core::Distributions> set;
+  std::shared_ptr<const core::Distributions> set;
   std::vector<Index> row_of_position;  // [cols()]
   std::int64_t first_id = 0;
   Index denied = 0;

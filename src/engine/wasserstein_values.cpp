@@ -102,8 +102,9 @@ class WassersteinValues final : public core::PreparedValues {
   }
 
   void inspect(core::Executor& executor) override {
-    x_ = prepare::sort_distributions(kernels_, problem_.x, {0, problem_.x.rows}, NanPolicy::error, "base", executor);
-    if (!problem_.self) y_ = prepare::sort_distributions(kernels_, problem_.y, {0, problem_.y.rows}, NanPolicy::error, "cols", executor);
+    const prepare::BadRows bad(NanPolicy::error, "clean the data", 0);
+    x_ = prepare::sort_distributions(kernels_, problem_.x, {0, problem_.x.rows}, bad, "base", executor);
+    if (!problem_.self) y_ = prepare::sort_distributions(kernels_, problem_.y, {0, problem_.y.rows}, bad, "cols", executor);
   }
 
   std::unique_ptr<core::ValuesSegment> segment(Range, Range, core::Executor&) override { return std::make_unique<DistributionSegment>(); }

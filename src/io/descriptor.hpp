@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <unistd.h>
+
+#include "io/bytes.hpp"
 
 namespace tessera::io {
 
@@ -28,5 +31,12 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// Linux transfers at most 0x7ffff000 bytes a call; stay below.
+inline constexpr std::size_t kMostBytesPerCall = std::size_t{1} << 30;
+
+/// Writes all bytes at an offset, in as many calls as it takes.
+/// returns  0, or the error.
+int write_at(int fd, std::uint64_t offset, Bytes bytes) noexcept;
 
 }  // namespace tessera::io

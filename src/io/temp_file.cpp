@@ -21,8 +21,6 @@ using support::fail;
 
 // Past a few hundred KiB a larger write() gains nothing; 1 MiB keeps the calls rare.
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
-// Linux transfers at most 0x7ffff000 bytes a call; stay below.
-constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
 // Names tried before giving up: six of 62 characters practically never collide.
 constexpr int kTries = 100;
 
@@ -105,14 +103,8 @@ void TempFile::write_at(std::uint64_t offset, Bytes bytes) {
 }
 
 void TempFile::put(std::uint64_t offset, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done =
-        ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail_write(done < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-    offset += static_cast<std::uint64_t>(done);
-  }
+  const int error = io::write_at(file_.get(), offset, bytes);
+  if (error != 0) fail_write(error);
 }
 
 void TempFile::fail_exists() const {

@@ -281,6 +281,8 @@ std::shared_ptr<const Lattice> make_lattice(const Cell& cell, Index cols) {
   }
   l.near_images = l.near.data();
   l.near_count = std::ssize(l.near);
+  l.shorter_images = l.shorter.data();
+  l.shorter_count = std::ssize(l.shorter);
   return lattice;
 }
 

@@ -39,6 +39,8 @@ struct Lattice {
   const LatticeImage* near_images = nullptr;  // near, as kernels see it: they use no containers
   Index near_count = 0;
   std::vector<LatticeImage> shorter;  // those of them that may beat it by more than rounding, one of t and -t
+  const LatticeImage* shorter_images = nullptr;  // shorter, for kernels
+  Index shorter_count = 0;
 
   Lattice() = default;
   Lattice(const Lattice&) = delete;

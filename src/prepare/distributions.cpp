@@ -45,19 +45,19 @@ std::vector<core::Range> batches_of(const RowSet& rows, core::Range range) {
   return batches;
 }
 
-void complain(const Findings& found, const RowSet& rows, NanPolicy nan, std::string_view what) {
+void complain(const Findings& found, const RowSet& rows, const BadRows& nan, std::string_view what) {
   if (found.fault.row >= 0) {
     fail(ErrorCode::malformed_input, "{}: distribution {}, sample {}: {}", what, rows.first_id + found.fault.row, found.fault.sample,
          found.fault.what);
   }
-  if (nan == NanPolicy::skip || found.skipped.empty()) return;
+  if (nan.policy == NanPolicy::skip || found.skipped.empty()) return;
   if (found.not_finite.row < 0) {
-    fail(ErrorCode::malformed_input, "{}: distribution {} is empty, the first of {}; wanted at least one sample: leave it out, or skip it with --nan skip",
-         what, rows.first_id + found.skipped.front(), found.skipped.size());
+    fail(ErrorCode::malformed_input, "{}: distribution {} is empty, the first of {}; wanted at least one sample: {}", what,
+         rows.first_id + found.skipped.front(), found.skipped.size(), nan.remedy);
   }
   fail(ErrorCode::malformed_input,
-       "{}: distribution {}, sample {}: {}; {} distributions have no finite samples only: clean the data, or skip them with --nan skip", what,
-       rows.first_id + found.not_finite.row, found.not_finite.sample, found.not_finite.what, found.skipped.size());
+       "{}: distribution {}, sample {}: {}; {} distributions have no finite samples only: {}", what, rows.first_id + found.not_finite.row,
+       found.not_finite.sample, found.not_finite.what, found.skipped.size(), nan.remedy);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::uint64_t distribution_bytes(const RowSet& rows, core::Range range) noexcept
   return block_bytes(rows, range) + static_cast<std::uint64_t>(range.size()) * sizeof(Distribution);
 }
 
-std::unique_ptr<Distributions> sort_distributions(const kernels::CpuKernels& kernels, const RowSet& rows, core::Range range, NanPolicy nan,
+std::unique_ptr<Distributions> sort_distributions(const kernels::CpuKernels& kernels, const RowSet& rows, core::Range range, const BadRows& nan,
                                                   std::string_view what, core::Executor& executor) {
   auto out = std::make_unique<Distributions>();
   const std::vector<core::Range> batches = batches_of(rows, range);

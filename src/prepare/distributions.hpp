@@ -9,7 +9,7 @@
 #include "core/executor.hpp"
 #include "core/tile.hpp"
 #include "kernels/cpu/contract.hpp"
-#include "tessera/options.hpp"
+#include "prepare/bad_rows.hpp"
 
 namespace tessera::prepare {
 
@@ -20,7 +20,7 @@ namespace tessera::prepare {
 /// cost     O(n log n) a row, rows in parallel; 8 bytes a sample (4 where float32 holds the type), 8 more for weights.
 /// throws   Error{malformed_input} naming the distribution (its id) and the sample: empty, NaN or infinite (unless skipped),
 ///          beyond 2^500, a weight that is negative or not finite, weights that are all 0.
-std::unique_ptr<core::Distributions> sort_distributions(const kernels::CpuKernels& kernels, const RowSet& rows, core::Range range, NanPolicy nan,
+std::unique_ptr<core::Distributions> sort_distributions(const kernels::CpuKernels& kernels, const RowSet& rows, core::Range range, const BadRows& nan,
                                                         std::string_view what, core::Executor& executor);
 
 /// Bytes that sorting rows [first, last) will take, at most.

@@ -65,23 +65,21 @@ void merge(Findings& into, const Findings& from) {
   if (from.too_large >= 0 && (into.too_large < 0 || from.too_large < into.too_large)) into.too_large = from.too_large;
 }
 
-void complain(const Findings& found, const RowSet& rows, NanPolicy nan, double largest, std::string_view what) {
+void complain(const Findings& found, const RowSet& rows, const BadRows& nan, double largest, std::string_view what) {
   const auto& bad = found.special.skipped;
-  if (!bad.empty() && nan == NanPolicy::error) {
-    support::fail(ErrorCode::malformed_input,
-                  "{}: row {} is not finite (NaN or infinity), the first of {} such rows: clean the data, or skip them with "
-                  "--nan skip",
-                  what, rows.first_id + bad.front(), bad.size());
+  if (!bad.empty() && nan.policy == NanPolicy::error) {
+    support::fail(ErrorCode::malformed_input, "{}: {} is not finite (NaN or infinity), the first of {} such rows: {}", what,
+                  nan.name("row", rows.first_id + bad.front()), bad.size(), nan.remedy);
   }
   if (found.too_large < 0) return;
   if (largest < kLargestElement) {
     support::fail(ErrorCode::malformed_input,
-                  "{}: row {} lies beyond {:.3g}, so many cells away that rounding would decide which image is nearest: wrap the coordinates into the cell first", what,
-                  rows.first_id + found.too_large, largest);
+                  "{}: {} lies beyond {:.3g}, so many cells away that rounding would decide which image is nearest: wrap the coordinates into the cell first", what,
+                  nan.name("row", rows.first_id + found.too_large), largest);
   }
   const bool integer = is_integer(rows.dtype);
-  support::fail(ErrorCode::malformed_input, "{}: row {} holds {}; wanted at most {} in absolute value: rescale the data", what,
-                rows.first_id + found.too_large,
+  support::fail(ErrorCode::malformed_input, "{}: {} holds {}; wanted at most {} in absolute value: rescale the data", what,
+                nan.name("row", rows.first_id + found.too_large),
                 integer ? "an integer that double cannot represent exactly" : "a value whose square may overflow double",
                 integer ? "2^53" : "2^500");
 }
@@ -123,7 +121,7 @@ void deny(core::SpecialRows& special, const std::vector<Index>& denied) {
   special.denied = denied;
 }
 
-core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor,
+core::SpecialRows find_special_rows(const RowReader& reader, const BadRows& nan, std::string_view what, core::Executor& executor,
                                     double largest) {
   if (!needs_scan(reader, largest)) return {};
   Findings all;

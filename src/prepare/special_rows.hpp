@@ -7,6 +7,7 @@
 #include "core/problem.hpp"
 #include "core/tile.hpp"
 #include "metrics/lattice.hpp"
+#include "prepare/bad_rows.hpp"
 #include "prepare/row_reader.hpp"
 
 namespace tessera::prepare {
@@ -19,7 +20,7 @@ inline constexpr double kLargestElement = 0x1p500;  // squares and their sums st
 /// cost     one pass over the rows; none at all for integer types of up to 32 bits when rows are not normalised.
 /// throws   Error{malformed_input}: the first non-finite row and their count, a value beyond `largest` in float64 or where a lattice sets it, an
 ///          integer beyond 2^53.
-core::SpecialRows find_special_rows(const RowReader& reader, NanPolicy nan, std::string_view what, core::Executor& executor,
+core::SpecialRows find_special_rows(const RowReader& reader, const BadRows& nan, std::string_view what, core::Executor& executor,
                                     double largest = kLargestElement);
 
 /// The largest absolute value that rows may hold: 2^500, or less where images of a lattice would drown in rounding.

@@ -10,29 +10,22 @@ import json
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("ann_files_test: SKIPPED, NumPy is not installed")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from cli_case import TESSERA, CliTest, np, run_tests  # noqa: E402
+
 try:
     import faiss
 except ImportError:
     faiss = None
 
-TESSERA = ""
-HAS_FAISS = True
+HAS_FAISS = json.loads(subprocess.run([TESSERA, "info", "--json"], capture_output=True, text=True, check=True).stdout)["features"]["FAISS"].startswith("on")
 SEED = 20261201
 
 
-class AnnTest(unittest.TestCase):
+class AnnTest(CliTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tessera-ann-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
+        super().setUp()
         rng = np.random.default_rng(SEED)
         self.base = rng.normal(size=(1200, 16)).astype("f4")
         self.queries = rng.normal(size=(50, 16)).astype("f4")
@@ -40,9 +33,7 @@ class AnnTest(unittest.TestCase):
         np.save(self.dir / "q.npy", self.queries)
 
     def ann(self, *args, expect=0):
-        done = subprocess.run([TESSERA, *map(str, args)], cwd=self.dir, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, expect, f"{args}\n{done.stdout}{done.stderr}")
-        return done
+        return self.run_tessera(*args, expect=expect)
 
 
 class Missing(AnnTest):
@@ -70,6 +61,15 @@ class Commands(AnnTest):
             np.testing.assert_allclose(run["distances"], truth["distances"], rtol=1e-4)
         self.assertIn("1.000000", self.ann("recall", "--truth", "gt.npz", "--run", "run.npz", "-k", 5).stdout)
         self.ann("ann", "build", "-b", "b.npy", "--index", "Flat", "-o", "i.faiss", expect=2)
+
+    def test_what_faiss_prints_stays_off_stdout_and_is_silent_when_asked(self):
+        # 1,200 rows are few for an IMI's 64 centroids, of which FAISS 1.7 warns.
+        build = ["ann", "build", "-b", "b.npy", "--index", "IMI2x6,Flat", "-o", "i.faiss"]
+        told = self.ann(*build, "--json")
+        if json.loads(told.stdout)["faiss"].startswith("1.7."):
+            self.assertIn("WARNING clustering", told.stderr)
+        quiet = self.ann(*build, "--force", "-q")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
 
     def test_cosine_is_normalised_on_both_sides(self):
         self.ann("ann", "build", "-b", "b.npy", "-m", "cosine", "--index", "IVF16_HNSW8,Flat", "-o", "c.faiss", "-q")
@@ -118,7 +118,7 @@ class Commands(AnnTest):
                 (2, "linf", ["ann", "build", "-b", "b.npy", "-m", "linf", "--index", "Flat", "-o", "x.faiss"]),
                 (2, "nprobe", ["ann", "search", "--index-file", "i.faiss", "--queries", "q.npy", "-k", 5, "--set", "nprobe=2"]),
                 (3, "8 columns", ["ann", "search", "--index-file", "i.faiss", "--queries", "other.npy", "-k", 5]),
-                (3, "cut.faiss", ["ann", "search", "--index-file", "cut.faiss", "--queries", "q.npy", "-k", 5]),
+                (3, "'cut.faiss' is truncated", ["ann", "search", "--index-file", "cut.faiss", "--queries", "q.npy", "-k", 5]),
                 (3, "no index", ["ann", "search", "--index-file", "b.npy", "--queries", "q.npy", "-k", 5]),
                 (1, "absent", ["ann", "search", "--index-file", "absent.faiss", "--queries", "q.npy", "-k", 5]),
                 (2, "an index is needed", sweep), (2, ".json", [*sweep, "--index", "Flat", "-o", "s.txt"]),
@@ -151,16 +151,5 @@ class Commands(AnnTest):
                     np.testing.assert_array_equal(run["distances"], np.sqrt(np.maximum(squares, 0)))
 
 
-def main():
-    global TESSERA, HAS_FAISS
-    TESSERA = str(pathlib.Path(sys.argv[1]).resolve())
-    info = json.loads(subprocess.run([TESSERA, "info", "--json"], capture_output=True, text=True, check=True).stdout)
-    HAS_FAISS = info["features"]["FAISS"].startswith("on")
-    result = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
-    for test, reason in result.skipped:
-        print(f"SKIPPED {test}: {reason}", file=sys.stderr)
-    sys.exit(0 if result.wasSuccessful() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_tests(SEED))

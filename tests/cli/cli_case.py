@@ -46,7 +46,7 @@ class CliTest(unittest.TestCase):
                               stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         self.assertEqual(done.returncode, expect,
                          f"tessera {' '.join(map(str, args))}\nstdout: {done.stdout}\nstderr: {done.stderr}")
-        if expect != 0:
+        if expect not in (0, 4):  # 4: a gate was missed, after the report
             self.assertEqual(done.stdout, "", "a failing command prints nothing on stdout")
             self.assertIn("tessera: ", done.stderr)
         return done
@@ -77,11 +77,11 @@ class CliTest(unittest.TestCase):
         return base, queries
 
 
-def run_tests():
+def run_tests(seed=SEED):
     """Runs the tests of the calling script; returns its exit status. Skips are printed and counted."""
     result = unittest.main(exit=False).result
     for test, reason in result.skipped:
         print(f"SKIPPED {test}: {reason}", file=sys.stderr)
     print(f"{pathlib.Path(sys.argv[0]).stem}: {result.testsRun - len(result.skipped)} tests run, {len(result.skipped)} skipped, "
-          f"{len(result.failures) + len(result.errors)} failed; seed {SEED}", file=sys.stderr)
+          f"{len(result.failures) + len(result.errors)} failed; seed {seed}", file=sys.stderr)
     return 0 if result.wasSuccessful() else 1

@@ -286,6 +286,58 @@ class DumpTest(unittest.TestCase):
         run("-b", self.folder / "x.npy", "--batched", "-o", self.folder / "e.npy", status=3)
         run("-b", self.folder / "t.npy", "--batched", "--lengths", self.folder / "x.npy", "-o", self.folder / "e.npy", status=3)
 
+    def test_batches_that_do_not_go_together_are_told_apart(self):
+        x = np.random.default_rng(8).standard_normal((3, 5, 4)).astype(np.float32)
+        np.save(self.folder / "t.npy", x)
+        x[1, 2, 0] = np.nan
+        np.save(self.folder / "bad.npy", x)
+        np.save(self.folder / "n.npy", np.array([5, 0, 2]))
+        out = self.folder / "d.npy"
+        lengths, tokens, bad = ["--lengths", self.folder / "n.npy"], ["-b", self.folder / "t.npy", "--batched"], ["-b", self.folder / "bad.npy", "--batched"]
+        for args, status, says, never in (
+            (bad, 3, ["batch 1, row 2", "--lengths", "bad.npy"], ["--nan"]),
+            ([*bad, "--pool", "mean"], 3, ["batch 1", "--lengths", "bad.npy"], ["--nan"]),
+            ([*tokens, "-m", "wasserstein"], 2, ["--batched", "grid"], []),
+            ([*tokens, "--condensed"], 2, ["--condensed", "--batched"], ["other set"]),
+            ([*tokens, *lengths, "--pool", "mean"], 3, ["n.npy", "length 0 of batch 1", "1 to 5"], []),
+        ):
+            with self.subTest(args=args):
+                message = run(*args, "-o", out, status=status).stderr
+                for word in says:
+                    self.assertIn(word, message)
+                for word in never:
+                    self.assertNotIn(word, message)
+                self.assertFalse(out.exists() or pathlib.Path(f"{out}.tiles").exists())
+        run(*tokens, *lengths, "-o", out)  # without a mean a batch may be empty
+        self.assertTrue(np.isnan(np.load(out)[1]).all())
+        self.x[3, 4] = np.nan
+        np.save(self.folder / "x.npy", self.x)
+        self.assertNotIn("--nan", run("-b", self.folder / "x.npy", "-o", self.folder / "e.npy", status=3).stderr)
+
+    def test_files_of_strangers_are_left_alone(self):
+        for name, beside in (("d.npy", ".tiles"), ("d.f32", ".tiles"), ("d.f32", ".json")):
+            stranger = self.folder / (name + beside)
+            stranger.write_text("mine")
+            message = run("-b", self.folder / "x.npy", "-o", self.folder / name, status=2).stderr
+            self.assertIn(stranger.name, message)
+            self.assertEqual(stranger.read_text(), "mine")
+            self.assertFalse((self.folder / name).exists())
+            stranger.unlink()
+
+    def test_a_value_past_float16_leaves_nothing_behind(self):
+        np.save(self.folder / "far.npy", np.array([[0], [70000]], np.float32))
+        before = sorted(self.folder.iterdir())
+        for name in ("d.npy", "d.f16", "d.zarr"):
+            self.assertIn("70000", run("-b", self.folder / "far.npy", "--dtype", "float16", "-o", self.folder / name, status=3).stderr)
+            self.assertEqual(sorted(self.folder.iterdir()), before)
+
+    def test_dry_run_tells_the_shape_of_the_file(self):
+        np.save(self.folder / "t.npy", np.zeros((3, 5, 4), np.float32))
+        for args, shape in (([], [700, 700]), (["--condensed"], [700 * 699 // 2])):
+            self.assertEqual(json.loads(run("-b", self.folder / "x.npy", *args, "-o", self.folder / "d.npy", "--dry-run", "--json").stdout)["shape"], shape)
+        for args, shape in ((["--batched"], [3, 5, 5]), (["-m", "wasserstein"], [3, 5, 3, 5])):
+            self.assertEqual(json.loads(run("-b", self.folder / "t.npy", *args, "-o", self.folder / "d.npy", "--dry-run", "--json").stdout)["shape"], shape)
+
     def test_dry_run_writes_nothing(self):
         out = self.folder / "d.npy"
         report = json.loads(run("-b", self.folder / "x.npy", "-o", out, "--dry-run", "--json").stdout)

@@ -57,10 +57,12 @@ class Periodic(CliTest):
         self.run_tessera("graph", "-b", "p.npy", "-k", 5, "-m", "periodic", "--cell", self.flag, "-o", "g_knn.npz", "-q")
         with np.load(self.dir / "g_knn.npz") as lists:
             np.testing.assert_array_equal(lists["ids"], ids)
-        self.run_tessera("dump", "-b", "p.npy", "-m", "periodic", "--cell", self.flag, "-o", "d.npy", "-q")
-        matrix = np.load(self.dir / "d.npy")
-        np.testing.assert_array_equal(np.take_along_axis(matrix, ids, axis=1), distances)
-        np.testing.assert_array_equal(matrix, matrix.T)
+        for name, exact in (("d.npy", []), ("e.npy", ["--exact"])):
+            self.run_tessera("dump", "-b", "p.npy", "-m", "periodic", "--cell", self.flag, "-o", name, "-q", *exact)
+            matrix = np.load(self.dir / name)
+            np.testing.assert_allclose(np.take_along_axis(matrix, ids, axis=1), distances, rtol=0 if exact else 2e-5)
+            np.testing.assert_array_equal(matrix, matrix.T)
+            self.assertFalse(np.diagonal(matrix).any())
 
     def test_all_images_and_the_warning(self):
         np.save(self.dir / "two.npy", np.array([[0, 0, 0], [0.6, 0.6, 0.6]]))

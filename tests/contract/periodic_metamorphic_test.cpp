@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 
 #include "contract/compare.hpp"
 #include "contract/periodic_oracle.hpp"
+#include "support/isas.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera::testing {
@@ -162,6 +164,131 @@ TEST_P(Metamorphic, AnotherOrderOfRowsPermutesTheIds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cells, Metamorphic, ::testing::Range(0, 8), [](const auto& p) { return fmt::format("cell_{}", p.param); });
+
+// --- matrices, by the kernel that takes sixteen columns at once -------------------------------------------------------------------------
+
+constexpr double kMatrixBound = 2e-5;  // docs/numerics.md, section 16
+
+DistanceOptions matrix_options(const Cell& cell) {
+  DistanceOptions options;
+  options.metric = {.metric = Metric::periodic, .cell = cell};
+  options.memory = std::uint64_t{256} << 20;
+  return options;
+}
+
+bool same_bytes(const DistanceArray& a, const DistanceArray& b) { return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+
+/// The largest error of x against y, relative to the canonical distances, in units of the bound.
+double worst(const Cell& cell, const Matrix& x, const Matrix& y, const DistanceArray& got) {
+  double largest = 0;
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index j = 0; j < y.rows; ++j) {
+      const double c = std::sqrt(oracle::nearest_image(cell, {x.row(i), x.row(i) + x.cols}, {y.row(j), y.row(j) + y.cols}).key);
+      const double error = std::abs(static_cast<double>(got.floats()[i * y.rows + j]) - c) / (kMatrixBound * c + 0x1p-149);
+      largest = std::max(largest, std::isnan(error) ? HUGE_VAL : error);
+    }
+  }
+  return largest;
+}
+
+TEST(PeriodicMatrix, IsWithinTheBoundAndTheSameOnEveryInstructionSet) {
+  std::mt19937_64 random(31);
+  std::int64_t fast = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Cell cell = oracle::random_cell(random);
+    const double spread = i % 3 == 0 ? 40 : 1.5;  // some of them so far outside that folding takes many steps
+    const Matrix x = oracle::random_points(cell, 19, spread, random);
+    Matrix y = oracle::random_points(cell, 37, spread, random);
+    for (Index j = 0; j < 12; ++j) {  // near ones too, down to where the kernel cannot tell
+      for (Index c = 0; c < 3; ++c) y.row(j)[c] = x.row(j)[c] * (1 + std::ldexp(1 + static_cast<double>(c), static_cast<int>(-4 * j)));
+    }
+    DistanceArray first;
+    for (const std::string& isa : isas()) {
+      const ForcedIsa forced(isa);
+      DistanceArray got;
+      const DistanceReport report = distance_matrix(x.view(), y.view(), matrix_options(cell), got);
+      EXPECT_EQ(report.form, "nearest-image");
+      fast += 19 * 37 - report.canonically;
+      if (first.bytes() == 0) first = got;
+      ASSERT_TRUE(same_bytes(first, got)) << fmt::format("cell {}: {} gives other bytes", i, isa);
+    }
+    ASSERT_LE(worst(cell, x, y, first), 1) << "cell " << i;
+  }
+  EXPECT_GT(fast, std::ssize(isas()) * 60 * 19 * 37 / 3) << "most values by the kernel, else nothing was tested";
+}
+
+TEST(PeriodicMatrix, OfASetIsSymmetricWithAZeroDiagonalWhateverItsTiles) {
+  std::mt19937_64 random(32);
+  for (int i = 0; i < 12; ++i) {
+    const Cell cell = oracle::random_cell(random);
+    Matrix points = oracle::random_points(cell, 70, 2, random);
+    std::copy_n(points.row(3), 3, points.row(4));  // a duplicate
+    DistanceArray whole;
+    distance_matrix(points.view(), matrix_options(cell), whole);
+    for (Index a = 0; a < 70; ++a) {
+      ASSERT_EQ(whole.floats()[a * 70 + a], 0);
+      for (Index b = 0; b < a; ++b) ASSERT_EQ(whole.floats()[a * 70 + b], whole.floats()[b * 70 + a]) << a << " and " << b;
+    }
+    ASSERT_EQ(whole.floats()[3 * 70 + 4], 0);
+    for (const Index tile : {1, 7, 16, 33}) {
+      DistanceOptions options = matrix_options(cell);
+      options.tile_rows = options.tile_cols = tile;
+      options.threads = 1 + static_cast<int>(tile % 2);
+      DistanceArray again;
+      distance_matrix(points.view(), options, again);
+      ASSERT_TRUE(same_bytes(whole, again)) << "cell " << i << ", tile " << tile;
+    }
+    DistanceArray two;
+    distance_matrix(points.view(), points.view(), matrix_options(cell), two);
+    ASSERT_TRUE(same_bytes(whole, two));
+    DistanceOptions half = matrix_options(cell);
+    half.dtype = DType::f16;
+    DistanceArray halves;
+    distance_matrix(points.view(), half, halves);
+    ASSERT_EQ(halves.bytes(), whole.bytes() / 2);
+  }
+}
+
+TEST(PeriodicMatrix, TakesPointsOfOneAndTwoColumnsOpenAxesAndEveryScale) {
+  std::mt19937_64 random(33);
+  std::uniform_real_distribution<double> place(-20, 20);
+  for (const Index cols : {1, 2, 3}) {
+    for (const double scale : {1e-30, 1e-3, 1.0, 1e25}) {  // squares of the outer ones leave fp32
+      Cell cell = parse_cell("7 5 6 80 95 70");
+      cell.pbc = {true, cols > 1, false};
+      for (std::size_t a = 0; a < 3; ++a) {
+        for (double& v : cell.rows[a]) v *= scale;
+        if (cols < 3) cell.rows[a][2] = 0;
+        if (cols < 2) cell.rows[a][1] = 0;
+      }
+      if (cols < 3) cell.pbc[2] = false;
+      Matrix points = zeros(40, cols);
+      for (double& v : points.values) v = place(random) * scale;
+      DistanceArray got;
+      distance_matrix(points.view(), matrix_options(cell), got);
+      ASSERT_LE(worst(cell, points, points, got), 1) << cols << " columns, scale " << scale;
+    }
+  }
+}
+
+TEST(PeriodicMatrix, ExactAndFloat64AreTheCanonicalDistances) {
+  std::mt19937_64 random(34);
+  const Cell cell = oracle::random_cell(random);
+  const Matrix points = oracle::random_points(cell, 30, 2, random);
+  DistanceOptions options = matrix_options(cell);
+  options.dtype = DType::f64;
+  DistanceArray doubles;
+  EXPECT_EQ(distance_matrix(points.view(), options, doubles).form, "canonical");
+  options.dtype = DType::f32;
+  options.exact = true;
+  DistanceArray exact;
+  EXPECT_EQ(distance_matrix(points.view(), options, exact).form, "canonical");
+  for (Index i = 0; i < 900; ++i) {
+    const oracle::Image image = oracle::nearest_image(cell, {points.row(i / 30), points.row(i / 30) + 3}, {points.row(i % 30), points.row(i % 30) + 3});
+    ASSERT_EQ(doubles.doubles()[i], std::sqrt(image.key));
+    ASSERT_EQ(exact.floats()[i], static_cast<float>(std::sqrt(image.key)));
+  }
+}
 
 }  // namespace
 }  // namespace tessera::testing

@@ -351,6 +351,28 @@ TEST(WassersteinTopK, FindsTheNearestDistributions) {
 
 // --- matrices ------------------------------------------------------------------------------------------------------------------
 
+TEST(WassersteinTopK, TellsSetsApartThatShareTheirSamples) {
+  std::mt19937_64 random(78);
+  const std::vector<double> values = normal(random, 60);
+  const std::vector<double> equal(60, 1.0);
+  std::vector<double> rising(60);
+  std::iota(rising.begin(), rising.end(), 1.0);
+  const Index tens[] = {0, 10, 20, 30, 40, 50, 60};
+  const Index other[] = {0, 5, 20, 30, 40, 50, 60};
+  const auto rows = [&](const double* samples, const Index* offsets, const std::vector<double>& weights) {
+    return weighted(ragged(samples, DType::f64, offsets, 6), weights.data(), DType::f64);
+  };
+  const std::vector<double> copy = values;  // elsewhere in memory: nothing can be taken for it
+  for (const Index* offsets : {tens, other}) {
+    for (const std::vector<double>* weights : {&equal, &rising}) {
+      const Neighbours shared = knn(rows(values.data(), offsets, *weights), rows(values.data(), tens, equal), 6, order(1));
+      const Neighbours apart = knn(rows(values.data(), offsets, *weights), rows(copy.data(), tens, equal), 6, order(1));
+      EXPECT_EQ(shared.ids, apart.ids);
+      EXPECT_EQ(shared.distances64, apart.distances64);
+    }
+  }
+}
+
 TEST(WassersteinMatrix, HoldsTheDistancesOfSinglePairs) {
   std::mt19937_64 random(10);
   std::vector<Sampled> all = many(random, 37);

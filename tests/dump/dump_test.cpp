@@ -325,6 +325,74 @@ TEST_F(Dump, files_of_strangers_are_left_alone) {
   EXPECT_EQ(bytes_of(path("d.npy")).size(), 4u);
   EXPECT_EQ(code_of([&] { dump_distances(path("d.txt"), x.rows(), nullptr, cosine()); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { verify_dump(path("d.npy")); }), ErrorCode::io);
+
+  // What lies where the journal goes, or beside a raw file, is no less a stranger's.
+  std::ofstream(path("e.npy.tiles")) << "mine";
+  std::ofstream(path("long.npy.tiles")) << std::string(9000, 'm');
+  for (const std::string name : {"e.npy", "long.npy"}) {
+    const std::vector<char> before = bytes_of(path(name + ".tiles"));
+    for (const bool overwrite : {false, true}) {
+      EXPECT_EQ(code_of([&] { dump_distances(path(name), x.rows(), nullptr, cosine(), {.overwrite = overwrite}); }), ErrorCode::invalid_argument) << name;
+    }
+    EXPECT_EQ(bytes_of(path(name + ".tiles")), before);
+    EXPECT_FALSE(fs::exists(path(name)));
+    EXPECT_EQ(code_of([&] { verify_dump(path(name)); }), ErrorCode::malformed_input);
+  }
+  std::ofstream(path("r.f32.json")) << "mine";
+  EXPECT_EQ(code_of([&] { dump_distances(path("r.f32"), x.rows(), nullptr, cosine()); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(bytes_of(path("r.f32.json")).size(), 4u);
+  EXPECT_FALSE(fs::exists(path("r.f32")) || fs::exists(path("r.f32.tiles")));
+  dump_distances(path("r.f32"), x.rows(), nullptr, cosine(), {.overwrite = true});
+  EXPECT_GT(bytes_of(path("r.f32.json")).size(), 4u);
+  dump_distances(path("r.f32"), x.rows(), nullptr, cosine(), {.resume = true});
+
+  fs::create_directory(path("z.zarr"));
+  std::ofstream(path("z.zarr/mine")) << "mine";
+  EXPECT_EQ(code_of([&] { dump_distances(path("z.zarr"), x.rows(), nullptr, cosine(), {.overwrite = true}); }), ErrorCode::invalid_argument);
+  EXPECT_TRUE(fs::exists(path("z.zarr/mine")));
+  EXPECT_FALSE(fs::exists(path("z.zarr.tiles")));
+}
+
+TEST_F(Dump, a_journal_that_was_never_written_is_begun_anew) {
+  const Stored x = sample(10, 4, 9);
+  std::ofstream(path("d.npy.tiles")) << std::string(5000, '\0');  // killed between reserving and writing
+  dump_distances(path("d.npy"), x.rows(), nullptr, cosine(), {.resume = true});
+  EXPECT_TRUE(verify_dump(path("d.npy")).complete());
+}
+
+TEST_F(Dump, a_value_past_float16_leaves_nothing_behind) {
+  std::ifstream file(std::string(TESSERA_TEST_DATA) + "/cases/dump.json");
+  EXPECT_NE(std::string(std::istreambuf_iterator<char>(file), {}).find("float16_overflow"), std::string::npos);
+  const double fits[] = {0, 65504};
+  const double too_large[] = {0, 70000};
+  std::vector<std::string> names = {"h.npy", "h.f16", "h.zarr"};
+  if (TESSERA_HAVE_HDF5) names.emplace_back("h.h5");
+  DistanceOptions options;
+  options.metric.metric = Metric::wasserstein;
+  options.dtype = DType::f16;
+  for (const std::string& name : names) {
+    EXPECT_EQ(code_of([&] { dump_distances(path(name), dense(too_large, 2, 1), nullptr, options); }), ErrorCode::malformed_input) << name;
+    EXPECT_TRUE(fs::is_empty(folder_)) << name;
+    dump_distances(path(name), dense(fits, 2, 1), nullptr, options);
+    EXPECT_TRUE(verify_dump(path(name)).complete()) << name;
+    for (const auto& entry : fs::directory_iterator(folder_)) fs::remove_all(entry.path());
+  }
+  // A shard's file is the others' too.
+  options.shards = 2;
+  options.tile_rows = options.tile_cols = 1;
+  EXPECT_EQ(code_of([&] { dump_distances(path("s.npy"), dense(too_large, 2, 1), nullptr, options); }), ErrorCode::malformed_input);
+  EXPECT_TRUE(fs::exists(path("s.npy")));
+}
+
+TEST_F(Dump, a_shape_is_told_before_anything_is_written) {
+  const Stored x = sample(6, 4, 9);
+  DistanceOptions options = cosine();
+  const MatrixShape six = plan_distances(x.rows(), options).grid.shape;
+  EXPECT_EQ(dump_shape(six, options), (std::vector<Index>{6, 6}));
+  EXPECT_EQ(dump_shape(six, options, {.condensed = true}), (std::vector<Index>{15}));
+  EXPECT_EQ(dump_shape(six, options, {.row_grid = {2, 3}}), (std::vector<Index>{2, 3, 2, 3}));
+  options.batches = 2;
+  EXPECT_EQ(dump_shape(plan_distances(x.rows(), options).grid.shape, options), (std::vector<Index>{2, 3, 3}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/plan_values.hpp"
 #include "prepare/panels.hpp"
 #include "tessera/error.hpp"
 
@@ -136,6 +137,59 @@ TEST(QueryPlan, SplitsTheBaseWhenQueriesAreTooFewForTheThreads) {
   core::DeviceInfo one = kDevice;
   one.threads = 1;
   EXPECT_EQ(plan_queries(1, 1000000, 64, 10, base, one, {.memory = kPlenty}).schedule, Schedule::by_query);
+}
+
+core::ValuesProblem square(Index n, Index d, bool self) {
+  core::ValuesProblem problem;
+  problem.x.rows = problem.y.rows = n;
+  problem.x.cols = problem.y.cols = d;
+  problem.self = self;
+  return problem;
+}
+
+core::ValuesCosts costs_of(std::uint64_t row_bytes, double pair_nanoseconds) {
+  core::ValuesCosts costs;
+  costs.bytes_per_col = 408;
+  costs.bytes_per_worker = 70'000;
+  costs.bytes_per_row = row_bytes;
+  costs.pair_nanoseconds = pair_nanoseconds;
+  return costs;
+}
+
+TEST(ValuesPlan, KeepsTilesAndTheirScratchWithinAQuarterOfTheBudget) {
+  int planned = 0;
+  for (const bool self : {true, false}) {
+    for (const Index n : {1, 100, 40'000, 3'000'000}) {
+      for (const double pair : {0.5, 500.0}) {
+        for (const std::uint64_t row_bytes : {std::uint64_t{0}, std::uint64_t{9'300}, std::uint64_t{400'000}}) {
+          for (std::uint64_t memory = 100'000; memory < kPlenty; memory *= 3) {
+            const core::ValuesProblem problem = square(n, 100, self);
+            const core::ValuesCosts costs = costs_of(row_bytes, pair);
+            core::ValuesPlan plan;
+            try {
+              plan = engine::plan_values(problem, costs, {.threads = 4, .memory = memory});
+            } catch (const Error& e) {
+              ASSERT_EQ(e.code(), ErrorCode::out_of_memory);
+              continue;
+            }
+            ++planned;
+            const Index tile = plan.grid.tile_rows * plan.grid.tile_cols * 4 * (plan.mirrored ? 2 : 1);
+            const auto worker = static_cast<std::uint64_t>(tile) + costs.bytes_per_worker + row_bytes * static_cast<std::uint64_t>(plan.grid.tile_rows);
+            ASSERT_LE(4 * worker, memory / 4) << n << " rows, scratch " << row_bytes << ", memory " << memory << ", tiles " << plan.grid.tile_rows << " x " << plan.grid.tile_cols;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(planned, 200);
+}
+
+TEST(ValuesPlan, RefusesTilesWhoseScratchDoesNotFit) {
+  const core::ValuesProblem problem = square(10'000, 768, true);
+  const core::ValuesCosts costs = costs_of(9'300, 30);
+  // 1,000 x 1,000 floats and their mirror image take 8 MB, the rows' scratch 9.3 MB.
+  EXPECT_EQ(code_of([&] { engine::plan_values(problem, costs, {.tile_rows = 1'000, .tile_cols = 1'000, .threads = 1, .memory = 16'000'000}); }), ErrorCode::out_of_memory);
+  EXPECT_EQ(engine::plan_values(problem, costs, {.tile_rows = 1'000, .tile_cols = 1'000, .threads = 1, .memory = 64'000'000}).grid.tile_rows, 1'000);
 }
 
 }  // namespace

@@ -7,22 +7,16 @@ documented members.
 """
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
-import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("graph_files_test: SKIPPED, NumPy is not installed")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from cli_case import CliTest, np, run_tests  # noqa: E402
+
 try:
     import scipy.sparse
 except ImportError:
     scipy = None
 
-TESSERA = ""
 SEED = 20261201
 
 
@@ -41,11 +35,9 @@ def dense_of(path):
         return weights, stored
 
 
-class GraphTest(unittest.TestCase):
+class GraphTest(CliTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tessera-graph-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
+        super().setUp()
         rng = np.random.default_rng(SEED)
         self.x = rng.integers(0, 9, (60, 3)).astype(np.float32)  # whole numbers: ties, duplicates, exact distances
         self.x[50:] = self.x[:10]
@@ -56,10 +48,7 @@ class GraphTest(unittest.TestCase):
         self.near = np.argsort(order, axis=1, kind="stable")  # others, ties by id
 
     def graph(self, *args, expect=0):
-        done = subprocess.run([TESSERA, "graph", "-b", "x.npy", *map(str, args)], cwd=self.dir, capture_output=True, text=True,
-                              timeout=120)
-        self.assertEqual(done.returncode, expect, done.stderr)
-        return done
+        return self.run_tessera("graph", "-b", "x.npy", *args, expect=expect)
 
     def adjacency(self, k):
         stored = np.zeros((60, 60), bool)
@@ -207,14 +196,5 @@ class GraphTest(unittest.TestCase):
         self.assertIn("skipped", report["warnings"][0])
 
 
-def main():
-    global TESSERA
-    TESSERA = str(pathlib.Path(sys.argv[1]).resolve())
-    result = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
-    for test, reason in result.skipped:
-        print(f"SKIPPED {test}: {reason}", file=sys.stderr)
-    sys.exit(0 if result.wasSuccessful() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_tests(SEED))

@@ -20,5 +20,15 @@ TEST(NpyArray, WritesHeadersThatReadBackAligned) {
   }
 }
 
+TEST(NpyArray, StartsDataWhereAsked) {
+  for (const std::vector<Index>& shape : {std::vector<Index>{5}, {10, 24, 10, 24}, {Index{1} << 62, 3}}) {
+    const std::string header = npy_header("<f2", shape, 4096);
+    const NpyHeader read = parse_npy_header(as_bytes(header), "x");
+    EXPECT_EQ(header.size(), 4096U);
+    EXPECT_EQ(read.data_offset, 4096U);
+    EXPECT_EQ(read.shape, (std::vector<std::uint64_t>{shape.begin(), shape.end()}));
+  }
+}
+
 }  // namespace
 }  // namespace tessera::io::test

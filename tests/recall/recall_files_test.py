@@ -7,37 +7,21 @@ Exit status 77: numpy is missing. Without h5py the HDF5 checks read what tessera
 import csv
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
-import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("recall_files_test: SKIPPED, NumPy is not installed")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from cli_case import CliTest, np, run_tests  # noqa: E402
+
 try:
     import h5py
 except ImportError:
     h5py = None
 
-TESSERA = ""
 CASES = pathlib.Path(__file__).resolve().parents[1] / "data" / "cases" / "recall.json"
 SEED = 20261201
 
 
-class RecallTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tessera-recall-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
-
-    def run_tessera(self, *args, expect=0):
-        done = subprocess.run([TESSERA, *map(str, args)], cwd=self.dir, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, expect, f"{args}\n{done.stdout}{done.stderr}")
-        return done
-
+class RecallTest(CliTest):
     def recall(self, *args, expect=0):
         return self.run_tessera("recall", *args, expect=expect)
 
@@ -247,12 +231,5 @@ class Broken(RecallTest):
         self.assertIn("absent.npz", self.recall("--truth", "absent.npz", "--run", "truth.npz", "-k", 5, expect=1).stderr)
 
 
-def main():
-    global TESSERA
-    TESSERA = str(pathlib.Path(sys.argv[1]).resolve())
-    result = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
-    sys.exit(0 if result.wasSuccessful() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_tests(SEED))

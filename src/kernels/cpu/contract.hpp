@@ -93,6 +93,21 @@ struct NearestImage {
 /// x, y [3], within Lattice::largest_value.
 using NearestImageKernel = NearestImage (*)(const metrics::Lattice& lattice, const double* x, const double* y) noexcept;
 
+/// One point against many, every distance to the nearest image wanted, in fp32.
+struct ImageCall {
+  const metrics::Lattice* lattice;
+  const double* x;          // [3]
+  const double* y;          // [3, stride]: the columns' coordinates apart; up to 15 past the last are read
+  Index stride;
+  Index cols;
+  float low;                // squares from here on, and below `high`, are proven
+  float high;
+  float* out;               // [cols]
+  std::uint16_t* doubtful;  // [cols / 16, rounded up]: bit j is set where column j's distance is not good enough
+};
+/// returns  true when any bit of `doubtful` was set.
+using ImageKernel = bool (*)(const ImageCall& call) noexcept;
+
 /// Coordinates of x in the lattice's frame, folded into the brick: w [3].
 /// returns  what rounding may have done to them, and to the canonical root of any image of x, in norm.
 using WrapKernel = double (*)(const metrics::Lattice& lattice, const double* x, double* w) noexcept;
@@ -248,6 +263,7 @@ struct CpuKernels {
   CanonicalKernel canonical[metrics::kElementCount];
   BoxKernel (*boxes)(metrics::Element element) noexcept;        // null for products
   NearestImageKernel nearest_image;
+  ImageKernel images;
   WrapKernel wrap;
   PlaceKernel place;
   ScreenKernels (*periodic_screen)(Folding folding, Index rows) noexcept;  // over rows of 3 columns, wrapped
