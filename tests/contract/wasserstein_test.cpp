@@ -363,8 +363,8 @@ TEST(WassersteinTopK, TellsSetsApartThatShareTheirSamples) {
     return weighted(ragged(samples, DType::f64, offsets, 6), weights.data(), DType::f64);
   };
   const std::vector<double> copy = values;  // elsewhere in memory: nothing can be taken for it
-  for (const Index* offsets : {tens, other}) {
-    for (const std::vector<double>* weights : {&equal, &rising}) {
+  for (const Index* offsets : std::initializer_list<const Index*>{tens, other}) {
+    for (const auto* weights : std::initializer_list<const std::vector<double>*>{&equal, &rising}) {
       const Neighbours shared = knn(rows(values.data(), offsets, *weights), rows(values.data(), tens, equal), 6, order(1));
       const Neighbours apart = knn(rows(values.data(), offsets, *weights), rows(copy.data(), tens, equal), 6, order(1));
       EXPECT_EQ(shared.ids, apart.ids);
