@@ -65,6 +65,8 @@ class PreparedBaseBackend {
  public:
   virtual ~PreparedBaseBackend() = default;
   virtual std::unique_ptr<PreparedSegment> segment(Range base_rows, Executor& executor) = 0;
+  /// Of a pruned base: packs the queries of a search in an order that keeps near ones together (PreparedSegment::order). Null where workers have no use for it.
+  virtual std::unique_ptr<PreparedSegment> pack_queries(const QueryProblem& /*queries*/, Executor& /*executor*/) const { return nullptr; }
   virtual std::unique_ptr<TopkWorker> worker(const PreparedSegment& segment, const QueryProblem& queries,
                                              const QueryPlan& plan) const = 0;
 };

@@ -10,6 +10,8 @@
 
 namespace tessera::core {
 
+class PreparedSegment;
+
 /// Rows that no screen should see, ascending row numbers.
 struct SpecialRows {
   std::vector<Index> skipped;  // not finite, under NanPolicy::skip
@@ -32,6 +34,7 @@ struct QueryProblem {
   Index k = 1;
   SpecialRows special;
   std::vector<Index> order;  // the query row worked on at each place, so that places near each other are near in space; empty: as they are
+  std::shared_ptr<const PreparedSegment> packed{};  // as the backend packs rows, in order of places, the special ones left out; null: rows are read one by one
   Index row_at(Index place) const noexcept { return order.empty() ? place : order[static_cast<std::size_t>(place)]; }
   std::shared_ptr<const Distributions> distributions{};  // the queries, sorted; wasserstein only
 };

@@ -5,6 +5,7 @@
 
 #include "engine/cpu_topk.hpp"
 #include "engine/cpu_values.hpp"
+#include "engine/near_topk.hpp"
 #include "engine/plan.hpp"
 #include "engine/wasserstein_topk.hpp"
 #include "prepare/fold.hpp"
@@ -35,19 +36,26 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
     return prepare::pack_panels(reader, prepare::special_within(special_, rows), narrowing_.get(), plan_.tile_cols, plan_.pruned, executor);
   }
 
+  std::unique_ptr<core::PreparedSegment> pack_queries(const core::QueryProblem& queries, core::Executor& executor) const override {
+    if (narrowing_ == nullptr || prepare::exact_columns(queries.queries.cols) == 0) return nullptr;
+    const prepare::RowReader reader(kernels_, queries.queries, traits_.unit_rows);
+    return prepare::pack_panels(reader, queries.special, narrowing_.get(), kernels_.panel_cols, true, executor);
+  }
+
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
                                            const core::QueryPlan& plan) const override {
-    return make_cpu_topk_worker({.kernels = kernels_,
-                                 .traits = traits_,
-                                 .lattice = lattice_.get(),
-                                 .narrowing = narrowing_.get(),
-                                 .fold = fold_.get(),
-                                 .panels = static_cast<const prepare::Panels&>(segment),
-                                 .base = problem_.base,
-                                 .denied = problem_.denied,
-                                 .queries = queries,
-                                 .pruned = plan_.pruned,
-                                 .tile_rows = plan.tile_rows});
+    const CpuTopkInputs inputs{.kernels = kernels_,
+                               .traits = traits_,
+                               .lattice = lattice_.get(),
+                               .narrowing = narrowing_.get(),
+                               .fold = fold_.get(),
+                               .panels = static_cast<const prepare::Panels&>(segment),
+                               .base = problem_.base,
+                               .denied = problem_.denied,
+                               .queries = queries,
+                               .pruned = plan_.pruned,
+                               .tile_rows = plan.tile_rows};
+    return has_near_topk(inputs) ? make_near_topk_worker(inputs) : make_cpu_topk_worker(inputs);
   }
 
  private:

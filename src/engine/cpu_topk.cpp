@@ -391,7 +391,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
-  prepare::NearToFar walk_{in_.panels.tree, in_.kernels.boxes(in_.traits.direct_element), in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
+  prepare::NearToFar walk_{in_.panels.tree, {in_.kernels, in_.traits.direct_element}, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun, narrowed; pruned segments only
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;

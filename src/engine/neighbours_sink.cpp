@@ -3,18 +3,30 @@
 
 #include <algorithm>
 
+#include "support/large_pages.hpp"
+
 namespace tessera::engine {
+namespace {
+
+template <class T>
+void fill(std::vector<T>& values, std::size_t size, T value) {
+  values.reserve(size);
+  support::prefer_large_pages(values.data(), size * sizeof(T));
+  values.assign(size, value);
+}
+
+}  // namespace
 
 NeighboursSink::NeighboursSink(Index nq, Index k, Index list_k, const metrics::MetricTraits& traits, DistanceType distances, bool carried)
     : list_k_(list_k), traits_(traits), carried_(carried) {
   out_.rows = nq;
   out_.k = k;
   const auto size = static_cast<std::size_t>(nq * k);
-  out_.ids.assign(size, -1);
+  fill(out_.ids, size, std::int64_t{-1});
   if (distances == DistanceType::float64) {
-    out_.distances64.assign(size, traits.pad);
+    fill(out_.distances64, size, traits.pad);
   } else {
-    out_.distances.assign(size, static_cast<float>(traits.pad));
+    fill(out_.distances, size, static_cast<float>(traits.pad));
   }
   if (carried) carry_.resize(static_cast<std::size_t>(nq * list_k));
 }
@@ -33,19 +45,18 @@ void NeighboursSink::put(core::Range rows, const core::Candidate* lists) {
   }
   for (Index r = rows.first; r < rows.last; ++r, lists += list_k_) {
     if (carried_) std::copy_n(lists, list_k_, carry_.data() + r * list_k_);
-    const Index row = problem_->row_at(r);
-    for (Index i = 0; i < std::min(list_k_, out_.k); ++i) write(row * out_.k + i, lists[i]);
+    write(problem_->row_at(r) * out_.k, {lists, static_cast<std::size_t>(std::min(list_k_, out_.k))});
   }
 }
 
-void NeighboursSink::write(Index slot, const core::Candidate& candidate) {
+void NeighboursSink::write(Index slot, std::span<const core::Candidate> list) {
   const auto s = static_cast<std::size_t>(slot);
-  const double value = candidate.id < 0 ? traits_.pad : traits_.report(candidate.key);
-  out_.ids[s] = candidate.id;
+  const auto value = [&](const core::Candidate& c) { return c.id < 0 ? traits_.pad : traits_.report(c.key); };
+  for (std::size_t i = 0; i < list.size(); ++i) out_.ids[s + i] = list[i].id;
   if (out_.distances64.empty()) {
-    out_.distances[s] = static_cast<float>(value);
+    for (std::size_t i = 0; i < list.size(); ++i) out_.distances[s + i] = static_cast<float>(value(list[i]));
   } else {
-    out_.distances64[s] = value;
+    for (std::size_t i = 0; i < list.size(); ++i) out_.distances64[s + i] = value(list[i]);
   }
 }
 

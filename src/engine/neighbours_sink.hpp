@@ -2,6 +2,7 @@
 // Here: finished lists become the caller's arrays; between segments they are carried. Not here: order or selection.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/backend.hpp"
@@ -26,7 +27,7 @@ class NeighboursSink final : public core::ListSink {
   Neighbours take();
 
  private:
-  void write(Index slot, const core::Candidate& candidate);
+  void write(Index slot, std::span<const core::Candidate> list);
 
   Index list_k_;
   const metrics::MetricTraits& traits_;

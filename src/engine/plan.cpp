@@ -52,7 +52,7 @@ bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Scree
 
 }  // namespace
 
-std::uint64_t order_bytes(Index d) noexcept { return static_cast<std::uint64_t>(8 * d + 40); }
+std::uint64_t order_bytes(Index d) noexcept { return static_cast<std::uint64_t>(8 * d + 40 + kernels::kMostGathered * 8); }
 
 core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, const Wishes& wishes,
                          bool whole) {

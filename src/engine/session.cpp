@@ -133,16 +133,21 @@ bool same_rows(const RowSet& a, const RowSet& b) noexcept {
 }
 
 /// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
-void order_queries(core::QueryProblem& problem, const RowSet& base, std::span<const Index> base_order, const KnnOptions& options,
-                   std::uint64_t memory, core::Executor& executor) {
+void order_queries(core::QueryProblem& problem, const RowSet& base, const core::PreparedBaseBackend& prepared, const core::PreparedSegment& segment,
+                   const KnnOptions& options, std::uint64_t memory, core::Executor& executor) {
   const auto& traits = metrics::traits_of(options.metric.metric);
   // Without an order tiles are wider and more is visited; the lists are the same.
   const auto rows = static_cast<std::uint64_t>(problem.queries.rows);
   if (rows > std::numeric_limits<std::uint32_t>::max() || rows > memory / 4 / order_bytes(prepare::packed_cols(traits, problem.queries.cols))) return;
   std::vector<Index> left_out = problem.special.skipped;
   left_out.insert(left_out.end(), problem.special.zero.begin(), problem.special.zero.end());
-  if (same_rows(problem.queries, base) && std::ssize(base_order) + std::ssize(left_out) == base.rows) {
-    problem.order.assign(base_order.begin(), base_order.end());
+  if (same_rows(problem.queries, base) && std::ssize(segment.order()) + std::ssize(left_out) == base.rows) {
+    problem.packed = std::shared_ptr<const core::PreparedSegment>(std::shared_ptr<void>{}, &segment);  // outlives the search
+  } else {
+    problem.packed = prepared.pack_queries(problem, executor);
+  }
+  if (problem.packed) {
+    problem.order.assign(problem.packed->order().begin(), problem.packed->order().end());
   } else {
     problem.order = prepare::ordered_rows({select_kernels(), problem.queries, traits.unit_rows}, problem.special, prepare::kPrunedRows, executor,
                                           lattice_of(options, problem.queries).get());
@@ -166,7 +171,7 @@ class Search {
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
-    if (base_plan_.pruned && first_) order_queries(problem_, base_, segment.order(), options_, memory_, executor_);
+    if (base_plan_.pruned && first_) order_queries(problem_, base_, prepared_, segment, options_, memory_, executor_);
     const core::WorkCounts counts =
         run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;

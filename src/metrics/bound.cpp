@@ -88,10 +88,12 @@ float score_reach(const BoundContext& c, const RowTerms& x) noexcept {
   return float_up(c.inflate * (c.form == BoundForm::dot_squared ? 2 : 1) * (x.norm + x.residual) * kOutward);
 }
 
+/// 2 w slack <= share w^2 + slack^2 / share, for any share; equal at w = slack / share.
+double PairBound::share_near(double z) const noexcept { return std::min(0.25, slack_ / std::sqrt(std::max(z, 0x1p-900))); }
+
 void PairBound::linearise(double z) noexcept {
   if (!root_) return;
-  // 2 w slack <= share w^2 + slack^2 / share, for any share; equal at w = slack / share.
-  const double share = std::min(0.25, slack_ / std::sqrt(std::max(z, 0x1p-900)));
+  const double share = share_near(z);
   const double offset = slack_ * slack_ / share;
   upper_factor_ = (1 + 2 * rho_) * (1 + share) * kOutward;
   upper_offset_ = (eta_ * upper_factor_ + slack_ * slack_ + offset) * kOutward;
@@ -99,6 +101,29 @@ void PairBound::linearise(double z) noexcept {
   lower_offset_ = -(eta_ + offset) * kOutward;
   absolute_ = (canonical_eta_ + 0x1p-38 * (eta_ + offset)) * kOutward;
   root_brackets_ = false;
+}
+
+ThresholdLine PairBound::threshold_line(double z) const noexcept {
+  constexpr double kNarrowed = 1 + 0x1p-22;     // float_up moves a value by less
+  constexpr double kNarrowedFrom = 0x1p-148;    // and by less than this where it is small
+  double slope = 1;
+  double offset = 0;
+  const auto then = [&](double factor, double term) {
+    slope *= factor * kOutward;
+    offset = (offset * factor + term) * kOutward;
+  };
+  const double share = root_ ? share_near(z) : 0;
+  const double rooted = root_ ? slack_ * slack_ + slack_ * slack_ / share : 0;  // (w + slack)^2 <= (1 + share) w^2 + this
+  then(1 + 2 * rho_, eta_ * (1 + 2 * rho_));  // upper()
+  then(1 + share, rooted);
+  then(1 + relative_, root_ ? canonical_eta_ : absolute_);
+  then(kNarrowed, kNarrowedFrom);
+  then(1 + rel_, canonical_eta_);  // threshold()
+  then(1 + share, root_ ? rooted : slack_);
+  then(1 + rho_, eta_);
+  then(kNarrowed, kNarrowedFrom);
+  then(kNarrowed, 2 * kNarrowedFrom);  // the product and the sum in float32
+  return {.slope = float_up(slope), .offset = float_up(offset), .cap = kInfinity};
 }
 
 float PairBound::threshold(double tau) const noexcept {

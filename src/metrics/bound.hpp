@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "metrics/threshold_line.hpp"
 #include "metrics/traits.hpp"
 #include "tessera/rows.hpp"
 
@@ -56,7 +57,11 @@ class PairBound {
   /// Of forms by way of a root: brackets linear in the score from now on. They are as tight where z is about this, and right everywhere.
   void linearise(double z) noexcept;
 
+  /// Of direct forms: a line that is nowhere below threshold(upper(score)), close to it where z is about this. No cap.
+  ThresholdLine threshold_line(double z) const noexcept;
+
  private:
+  double share_near(double z) const noexcept;
   void prepare_linear() noexcept;
   float root_lower(float score) const noexcept;
   float root_upper(float score) const noexcept;

@@ -2,7 +2,9 @@
 #include "prepare/block_tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -66,15 +68,35 @@ std::uint64_t BlockTree::bytes() const noexcept {
   return sum;
 }
 
-NearToFar::NearToFar(const BlockTree& tree, kernels::BoxKernel scores, std::span<const double> shifts)
-    : tree_(&tree), scores_(scores), shifts_(shifts), box_(static_cast<std::size_t>(2 * tree.d_)), from_(box_.size()) {
-  if (several()) seen_.resize(static_cast<std::size_t>(tree.blocks()));
+NearToFar::NearToFar(const BlockTree& tree, const BoxKernels& kernels, std::span<const double> shifts)
+    : tree_(&tree), kernels_(kernels), shifts_(shifts), box_(static_cast<std::size_t>(2 * tree.d_)), from_(box_.size()) {
+  if (tree.empty() || !several()) return;
+  seen_.resize(static_cast<std::size_t>(tree.blocks()));
+  bound_images();
+}
+
+/// Instead of a box the base may be moved, the other way: one look then tells which images matter at all. Outward, as a shifted end is rounded.
+void NearToFar::bound_images() {
+  const auto d = static_cast<std::size_t>(tree_->d_);
+  const auto images = static_cast<std::size_t>(std::ssize(shifts_) / tree_->d_);
+  const BlockTree::Level& top = tree_->levels_.back();
+  const auto fan = static_cast<std::size_t>(kFanOut);
+  images_.resize((images + fan - 1) / fan * 2 * d * fan);
+  for (std::size_t t = 0; t < d; ++t) {
+    const float low = *std::min_element(top.boxes.begin() + static_cast<Index>(t * fan), top.boxes.begin() + static_cast<Index>(t * fan) + top.nodes);
+    const float high = *std::max_element(top.boxes.begin() + static_cast<Index>((d + t) * fan), top.boxes.begin() + static_cast<Index>((d + t) * fan) + top.nodes);
+    for (std::size_t i = 0; i < images; ++i) {
+      float* to = images_.data() + i / fan * 2 * d * fan + i % fan;
+      to[t * fan] = metrics::float_down(low - shifts_[i * d + t]);
+      to[(d + t) * fan] = metrics::float_up(high - shifts_[i * d + t]);
+    }
+  }
 }
 
 void NearToFar::start(Box from) {
-  stack_.clear();
-  waiting_.clear();
-  imaged_ = !several() || tree_->empty();
+  found_.clear();
+  collected_ = false;
+  seeds_ = 0;
   if (several() && ++round_ == 0) {
     std::ranges::fill(seen_, 0u);
     round_ = 1;
@@ -82,7 +104,7 @@ void NearToFar::start(Box from) {
   if (tree_->empty()) return;  // it knows no columns either
   std::ranges::copy(from, box_.begin());
   std::ranges::copy(from, from_.begin());
-  expand(std::ssize(tree_->levels_) - 1, 0, kInfinity);
+  seed_ = nearest();
 }
 
 /// Outward: a shifted end is rounded.
@@ -95,61 +117,79 @@ void NearToFar::move_to(Index shift) noexcept {
   }
 }
 
-/// Puts the members of a group that are within reach on the stack, the nearest last.
-void NearToFar::expand(Index level, Index group, float reach) {
-  alignas(64) float scores[kFanOut];
-  scores_(from_.data(), tree_->group(level, group), tree_->d_, scores);
-  const Index first = group * kFanOut;
-  const Index members = std::min(kFanOut, tree_->levels_[static_cast<std::size_t>(level)].nodes - first);
-  const std::size_t bottom = stack_.size();
-  for (Index i = 0; i < members; ++i) {
-    if (scores[i] > reach) continue;
-    stack_.push_back({scores[i], static_cast<std::uint32_t>(first + i), level});
-    for (std::size_t at = stack_.size() - 1; at > bottom && stack_[at].score > stack_[at - 1].score; --at) std::swap(stack_[at], stack_[at - 1]);
+/// From the top down into whichever member is nearest: a block to begin with.
+std::uint32_t NearToFar::nearest() const noexcept {
+  Index node = 0;
+  for (Index level = std::ssize(tree_->levels_) - 1; level >= 0; --level) {
+    alignas(64) float scores[kFanOut];
+    kernels_.scores(from_.data(), tree_->group(level, node), tree_->d_, scores);
+    const Index first = node * kFanOut;
+    node = first + (std::min_element(scores, scores + std::min(kFanOut, tree_->levels_[static_cast<std::size_t>(level)].nodes - first)) - scores);
+  }
+  return static_cast<std::uint32_t>(node);
+}
+
+/// Finds the blocks within reach of the box at work, level by level.
+void NearToFar::collect_from(float reach) {
+  Index count = 1;
+  nodes_.assign(1, 0);
+  for (Index level = std::ssize(tree_->levels_) - 1; level >= 0; --level) {
+    const BlockTree::Level& nodes = tree_->levels_[static_cast<std::size_t>(level)];
+    const auto room = static_cast<std::size_t>(count * kFanOut + kernels::kNearSlack);
+    std::swap(groups_, nodes_);
+    if (nodes_.size() < room) nodes_.resize(room);
+    if (scores_.size() < room) scores_.resize(room);
+    count = kernels_.within(from_.data(), nodes.boxes.data(), tree_->d_, reach, groups_.data(), count, nodes.nodes, scores_.data(), nodes_.data());
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    if ((nodes_[i] ^ seed_) < seeds_) continue;
+    found_.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(scores_[i])} << 32 | nodes_[i]);  // scores are not negative: their bits are in order
   }
 }
 
-float NearToFar::nearest(Index level, Index group) const noexcept {
-  alignas(64) float scores[kFanOut];
-  scores_(from_.data(), tree_->group(level, group), tree_->d_, scores);
-  return *std::min_element(scores, scores + std::min(kFanOut, tree_->levels_[static_cast<std::size_t>(level)].nodes - group * kFanOut));
-}
-
-/// After the box itself its images, those within reach, the nearest first. They come when the box's own surroundings have lowered the reach.
-bool NearToFar::next_image(float reach) {
-  const Index top = std::ssize(tree_->levels_) - 1;
-  if (!std::exchange(imaged_, true)) {
-    const Index images = std::ssize(shifts_) / tree_->d_;
-    for (Index i = 1; i < images; ++i) {
-      move_to(i);
-      const float score = nearest(top, 0);
-      if (!(score > reach)) waiting_.push_back({score, static_cast<std::uint32_t>(i), top});
+void NearToFar::collect(float reach) {
+  collected_ = true;
+  collect_from(reach);
+  for (Index first = 0; several() && first * tree_->d_ < std::ssize(shifts_); first += kFanOut) {
+    const Index images = std::min(kFanOut, std::ssize(shifts_) / tree_->d_ - first);
+    alignas(64) float scores[kFanOut];
+    kernels_.scores(box_.data(), images_.data() + first * 2 * tree_->d_, tree_->d_, scores);
+    for (Index i = first == 0 ? 1 : 0; i < images; ++i) {
+      if (scores[i] > reach) continue;
+      move_to(first + i);
+      collect_from(reach);
     }
-    std::ranges::sort(waiting_, [](const Entry& a, const Entry& b) { return a.score > b.score; });
   }
-  if (waiting_.empty() || waiting_.back().score > reach) return false;
-  move_to(waiting_.back().number);
-  waiting_.pop_back();
-  expand(top, 0, reach);
-  return true;
+  std::ranges::sort(found_, std::greater<>{});
 }
 
 /// A block that another image met before has been seen whole.
 bool NearToFar::first_visit(std::uint32_t block) { return !several() || std::exchange(seen_[block], round_) != round_; }
 
+core::Range NearToFar::places_of(std::uint32_t block) const noexcept {
+  const Index first = block * tree_->block_;
+  return {first, std::min(tree_->count_, first + tree_->block_)};
+}
+
 bool NearToFar::next(float reach, core::Range& places) {
-  while (!stack_.empty() || next_image(reach)) {
-    if (stack_.empty()) continue;
-    const Entry entry = stack_.back();
-    stack_.pop_back();
-    if (entry.score > reach) continue;
-    if (entry.level > 0) {
-      expand(entry.level - 1, entry.number, reach);
-    } else if (first_visit(entry.number)) {
-      const Index first = entry.number * tree_->block_;
-      places = {first, std::min(tree_->count_, first + tree_->block_)};
+  const auto blocks = static_cast<std::uint32_t>(tree_->blocks());
+  if (!collected_ && !(reach < kInfinity)) {
+    for (const std::uint32_t all = std::bit_ceil(std::max(blocks, seed_ + 1)); seeds_ < all && blocks > 0;) {
+      const std::uint32_t block = seed_ ^ seeds_++;
+      if (block >= blocks) continue;
+      places = places_of(block);
       return true;
     }
+    return false;
+  }
+  if (blocks > 0 && !collected_) collect(reach);
+  while (!found_.empty()) {
+    const std::uint64_t nearest = found_.back();
+    if (std::bit_cast<float>(static_cast<std::uint32_t>(nearest >> 32)) > reach) return false;
+    found_.pop_back();
+    if (!first_visit(static_cast<std::uint32_t>(nearest))) continue;
+    places = places_of(static_cast<std::uint32_t>(nearest));
+    return true;
   }
   return false;
 }

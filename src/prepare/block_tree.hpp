@@ -45,39 +45,49 @@ class BlockTree {
   std::vector<Level> levels_;  // blocks first
 };
 
+/// The kernels that a walk scores boxes with.
+struct BoxKernels {
+  BoxKernels() = default;
+  BoxKernels(const kernels::CpuKernels& kernels, metrics::Element element) : scores(kernels.boxes(element)), within(kernels.near.boxes_within(element)) {}
+  kernels::BoxKernel scores = nullptr;
+  kernels::BoxesWithinKernel within = nullptr;
+};
+
 /// Visits the blocks of a tree, those near a box or one of its images first, each once.
 class NearToFar {
  public:
   /// shifts  [images, d], zero first: what leads from a box to its images. Outlive the walk, as the tree does. Empty: the box alone.
-  NearToFar(const BlockTree& tree, kernels::BoxKernel scores, std::span<const double> shifts = {});
+  NearToFar(const BlockTree& tree, const BoxKernels& kernels, std::span<const double> shifts = {});
 
   void start(Box from);
-  /// The next block whose box, or an image of it, scores at most reach. reach may only fall from call to call.
+  /// The next block. As long as reach is infinite, one after the other around the nearest; from then on those whose box, or an image of it, scores at
+  /// most reach, which may only fall from call to call.
   bool next(float reach, core::Range& places);
 
  private:
-  struct Entry {
-    float score;
-    std::uint32_t number;
-    Index level;
-  };
   bool several() const noexcept { return std::ssize(shifts_) > tree_->d_; }
+  void bound_images();
   void move_to(Index shift) noexcept;
-  void expand(Index level, Index group, float reach);
-  float nearest(Index level, Index group) const noexcept;
-  bool next_image(float reach);
+  std::uint32_t nearest() const noexcept;
+  void collect(float reach);
+  void collect_from(float reach);
   bool first_visit(std::uint32_t block);
+  core::Range places_of(std::uint32_t block) const noexcept;
 
   const BlockTree* tree_;
-  kernels::BoxKernel scores_;
+  BoxKernels kernels_;
   std::span<const double> shifts_;
+  std::vector<float> images_;   // [groups, 2 d, kFanOut] the whole base, as seen from the box when that is moved by each shift
   std::vector<float> box_;      // [2 d] where the walk started
   std::vector<float> from_;     // [2 d] its image at work
-  std::vector<Entry> stack_;    // nearest last
-  std::vector<Entry> waiting_;  // images, numbered, nearest last
-  std::vector<std::uint32_t> seen_;  // [blocks] the round that visited each last
+  std::vector<float> scores_;   // of the nodes found, level by level
+  std::vector<std::uint32_t> groups_, nodes_;
+  std::vector<std::uint64_t> found_;  // blocks to visit, score above number, the nearest last
+  std::vector<std::uint32_t> seen_;   // [blocks] the round that visited each last
   std::uint32_t round_ = 0;
-  bool imaged_ = true;          // images have been looked for
+  std::uint32_t seed_ = 0;      // the nearest block; while reach is infinite, block seed ^ i is visited as number i
+  std::uint32_t seeds_ = 0;     // how many were
+  bool collected_ = false;
 };
 
 }  // namespace tessera::prepare

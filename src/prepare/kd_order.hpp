@@ -32,7 +32,7 @@ inline constexpr Index kFanOut = kernels::kBoxes;
 /// points, runs of kFanOut such blocks and so on are compact, and within blocks runs of `fine`.
 ///
 /// returns  the permutation: order[i] is the point at place i.
-/// cost     O(count (d + log) log(count / fine)); 12 bytes a point beside the coordinates.
+/// cost     O(count d log(count / fine)); a copy of the coordinates and 8 bytes a point.
 std::vector<std::uint32_t> kd_order(const Coordinates& points, Index block, Index fine, core::Executor& executor);
 
 /// Row numbers of all rows but the special ones, in k-d order with runs of `fine`.

@@ -2,6 +2,7 @@
 #include "prepare/panels.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "prepare/special_rows.hpp"
@@ -79,18 +80,23 @@ Coordinates narrow_positions(const RowReader& reader, const Narrowing& narrowing
   Coordinates points{.count = out.count, .d = narrowing.depth, .values = {}};
   points.values.resize(static_cast<std::size_t>(points.count * points.d));
   std::vector<RowTerms> maxima(static_cast<std::size_t>(panels_of(out.count, kPositionsPerTask)));
+  std::atomic<bool> bypassed = false;
   executor.run(std::ssize(maxima), [&](Index task, int) {
     support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
     support::AlignedBuffer<float> narrow(static_cast<std::size_t>(reader.padded()));
     for (Index i = task * kPositionsPerTask; i < std::min(out.count, (task + 1) * kPositionsPerTask); ++i) {
       reader.read(out.row_at(i), row.data());
       const NarrowedRow narrowed = narrow_base_row(narrowing, reader.kernels(), row.data(), reader.padded(), narrow.data());
-      if (narrowed.bypass) std::fill_n(narrow.data(), points.d, std::numeric_limits<float>::quiet_NaN());
+      if (narrowed.bypass) {
+        std::fill_n(narrow.data(), points.d, std::numeric_limits<float>::quiet_NaN());
+        bypassed.store(true, std::memory_order_relaxed);
+      }
       take_maxima(maxima[static_cast<std::size_t>(task)], narrowed.terms);
       std::copy_n(narrow.data(), points.d, points.values.data() + i * points.d);
     }
   });
   for (const RowTerms& task : maxima) take_maxima(out.all_terms, task);
+  out.bypassed = bypassed;
   return points;
 }
 
@@ -110,6 +116,20 @@ void fill_panels(const Coordinates& points, std::span<const std::uint32_t> order
   });
 }
 
+/// Rows of doubles in the order of positions: what is near is read together.
+void keep_exact(const RowReader& reader, core::Executor& executor, Panels& out) {
+  const Index stride = out.exact_stride = exact_columns(reader.rows().cols);
+  if (stride == 0) return;
+  out.exact = support::AlignedBuffer<double>(static_cast<std::size_t>(out.count * stride));
+  executor.run(panels_of(out.count, kPositionsPerTask), [&](Index task, int) {
+    support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
+    for (Index i = task * kPositionsPerTask; i < std::min(out.count, (task + 1) * kPositionsPerTask); ++i) {
+      reader.read(out.row_at(i), row.data());
+      std::copy_n(row.data(), stride, out.exact.data() + i * stride);
+    }
+  });
+}
+
 /// Packs positions in k-d order, with the tree over them.
 void pack_in_order(const RowReader& reader, const Narrowing& narrowing, core::Executor& executor, Panels& out) {
   const Coordinates points = narrow_positions(reader, narrowing, executor, out);
@@ -119,6 +139,7 @@ void pack_in_order(const RowReader& reader, const Narrowing& narrowing, core::Ex
   std::vector<Index> rows(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) rows[i] = out.row_at(order[i]);
   out.row_of_position = std::move(rows);
+  keep_exact(reader, executor, out);
 }
 
 }  // namespace

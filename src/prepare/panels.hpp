@@ -28,11 +28,14 @@ struct Panels final : core::PreparedSegment {
   std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows; empty when pruned
   metrics::RowTerms all_terms;              // maxima over all rows
   BlockTree tree;                           // over tiles; empty unless the segment is pruned
+  support::AlignedBuffer<double> exact;     // [count, exact_stride] rows as the canonical sum takes them, in order of positions; pruned segments of few columns only
+  Index exact_stride = 0;
+  bool bypassed = false;                    // some row has no bound
 
   Index cols() const noexcept override { return count; }
   std::uint64_t bytes() const noexcept override {
     return panels.bytes() + bias.bytes() + col_scale.bytes() + col_residual.bytes() + col_start.bytes() +
-           row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms) + tree.bytes();
+           row_of_position.size() * sizeof(Index) + tile_terms.size() * sizeof(metrics::RowTerms) + tree.bytes() + exact.bytes();
   }
   std::span<const Index> order() const noexcept override { return tree.empty() ? std::span<const Index>{} : row_of_position; }
   void describe(Report& report) const override {
@@ -51,6 +54,9 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
 
 /// kd_order's fine runs: at least the queries in one tile of a pruned search.
 inline constexpr Index kPrunedRows = 8;
+
+/// Columns that a row of d columns has in Panels::exact: 4 or 8; 0 where d is too large for it.
+inline Index exact_columns(Index d) noexcept { return d > kernels::kMostGathered ? 0 : d <= 4 ? 4 : 8; }
 
 /// Bytes that packing n rows of `depth` words will take.
 std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept;

@@ -12,6 +12,7 @@ namespace tessera::prepare {
 namespace {
 
 constexpr Index kRowsPerTask = 1024;
+constexpr Index kElementsAtOnce = 1024;  // of short rows, which are looked at together; a multiple of 16
 constexpr double kLargestInteger = 0x1p53;    // integers convert exactly up to here
 
 struct Findings {
@@ -43,7 +44,18 @@ bool beyond_limits(const RowSet& rows, Index row, double max_abs, double largest
   return false;
 }
 
+/// True when the rows, which lie one after the other, are known to be plain: a look at them as one long row is quicker than one at each.
+bool all_plain(const RowReader& reader, double largest, core::Range range, double* buffer) {
+  const RowSet& rows = reader.rows();
+  const Index elements = range.size() * rows.cols;
+  if (elements > kElementsAtOnce || reader.unit_rows() || is_wide_integer(rows.dtype) || rows.row_stride != rows.cols * rows.col_stride) return false;
+  reader.kernels().convert[static_cast<int>(rows.dtype)](rows.row(range.first), rows.col_stride, rows.byte_swapped, elements, buffer);
+  const kernels::RowScan seen = reader.kernels().scan(buffer, padded_cols(elements));
+  return seen.finite && seen.max_abs <= largest;
+}
+
 void look_at(const RowReader& reader, double largest, core::Range range, double* row, Findings& found) {
+  if (all_plain(reader, largest, range, row)) return;
   const auto& kernels = reader.kernels();
   for (Index i = range.first; i < range.last; ++i) {
     reader.read_raw(i, row);
@@ -127,10 +139,15 @@ core::SpecialRows find_special_rows(const RowReader& reader, const BadRows& nan,
   Findings all;
   std::mutex mutex;
   const Index n = reader.rows().rows;
+  const Index step = std::clamp<Index>(kElementsAtOnce / reader.rows().cols, 1, kRowsPerTask);
   executor.run((n + kRowsPerTask - 1) / kRowsPerTask, [&](Index task, int) {
-    support::AlignedBuffer<double> row(static_cast<std::size_t>(reader.padded()));
+    support::AlignedBuffer<double> row(static_cast<std::size_t>(std::max(reader.padded(), kElementsAtOnce)));
     Findings found;
-    look_at(reader, largest, {task * kRowsPerTask, std::min(n, (task + 1) * kRowsPerTask)}, row.data(), found);
+    const Index last = std::min(n, (task + 1) * kRowsPerTask);
+    for (core::Range part{task * kRowsPerTask, 0}; part.first < last; part.first = part.last) {
+      part.last = std::min(last, part.first + step);
+      look_at(reader, largest, part, row.data(), found);
+    }
     if (found.special.skipped.empty() && found.special.zero.empty() && found.too_large < 0) return;
     const std::lock_guard lock(mutex);
     merge(all, found);

@@ -184,6 +184,10 @@ Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& que
     PairBound lines = bound;
     lines.linearise(static_cast<double>(z) * around);
     if (static_cast<long double>(lines.lower(score)) > z || z > static_cast<long double>(lines.upper(score))) v.bracket_holds = false;
+    if (context.form != metrics::BoundForm::direct_root && context.form != metrics::BoundForm::direct_linear) continue;
+    const metrics::ThresholdLine line = bound.threshold_line(static_cast<double>(z) * around);
+    const float product = line.slope * score;
+    if (!(product + line.offset >= bound.threshold(bound.upper(score)))) v.threshold_holds = false;
   }
   // The largest double not above z is the tightest tau that this pair must survive; its neighbours are easier, but were free.
   double tau = static_cast<double>(z);

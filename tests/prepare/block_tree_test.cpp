@@ -70,7 +70,7 @@ struct Blocks {
   /// Rows in blocks that a walk from row i visits.
   std::vector<bool> met(Index i, float reach, Element element) const {
     const auto from = box(std::vector<std::uint32_t>{static_cast<std::uint32_t>(i)});
-    NearToFar walk(tree, kernels_of(isas()[static_cast<std::size_t>(i) % isas().size()]).boxes(element), shifts);
+    NearToFar walk(tree, {kernels_of(isas()[static_cast<std::size_t>(i) % isas().size()]), element}, shifts);
     walk.start(from);
     std::vector<bool> seen(static_cast<std::size_t>(points.rows), false);
     for (core::Range places; walk.next(reach, places);) {
@@ -95,7 +95,7 @@ TEST(BlockTree, VisitsEveryPlaceOnceWithoutAReach) {
   std::mt19937_64 random(1);
   for (const Index n : {1, 47, 48, 49, 500, 5000}) {
     const Blocks b(make(Kind::normal, n, 3, random), 48);
-    NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
+    NearToFar walk(b.tree, {kernels_of(isas().back()), Element::squared_difference});
     const auto from = b.box(std::vector<std::uint32_t>{0});
     walk.start(from);
     std::vector<int> seen(static_cast<std::size_t>(n));
@@ -212,7 +212,7 @@ TEST(BlockTree, ScoresBoxesAsScreensScoreTheirNearestCorners) {
 
 TEST(BlockTree, HasNothingToVisitWhenEmpty) {
   const BlockTree tree;
-  NearToFar walk(tree, kernels_of(isas().back()).boxes(Element::squared_difference));
+  NearToFar walk(tree, {kernels_of(isas().back()), Element::squared_difference});
   const std::vector<float> from = {0, 0, 0, 1, 1, 1};
   walk.start(from);
   core::Range places;
@@ -223,7 +223,7 @@ TEST(BlockTree, SkipsMostOfACloudFromItsCorner) {
   std::mt19937_64 random(3);
   const Blocks b(make(Kind::normal, 20000, 3, random), 48);
   const auto from = b.box(std::vector<std::uint32_t>{b.order.front()});
-  NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
+  NearToFar walk(b.tree, {kernels_of(isas().back()), Element::squared_difference});
   walk.start(from);
   Index visited = 0;
   for (core::Range places; walk.next(0.01f, places);) visited += places.size();
@@ -235,7 +235,7 @@ TEST(BlockTree, ReachesTheOwnBlockFirst) {
   std::mt19937_64 random(4);
   const Blocks b(make(Kind::normal, 4800, 3, random), 48);
   const auto own = b.box(std::span(b.order).subspan(480, 48));
-  NearToFar walk(b.tree, kernels_of(isas().back()).boxes(Element::squared_difference));
+  NearToFar walk(b.tree, {kernels_of(isas().back()), Element::squared_difference});
   walk.start(own);
   core::Range places;
   ASSERT_TRUE(walk.next(kInfinity, places));

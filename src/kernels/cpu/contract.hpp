@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "metrics/lattice.hpp"
+#include "metrics/threshold_line.hpp"
 #include "metrics/traits.hpp"
 #include "tessera/rows.hpp"
 
@@ -80,6 +81,65 @@ inline constexpr Index kBoxes = 16;
 
 /// The score of the two nearest corners of a box (low [d], then high [d]) and each of a group: what a direct screen would give them.
 using BoxKernel = void (*)(const float* box, const float* group, Index d, float* scores) noexcept;  // scores [kBoxes]
+
+/// What a panel of queries has kept on its way through near blocks.
+struct NearLists {
+  float* scores;             // [rows, stride]
+  std::uint32_t* positions;  // [rows, stride]
+  std::int32_t* counts;      // [rows]
+  Index stride;              // kNearSlack more than the longest list
+};
+/// Whole vectors are written past a list's end.
+inline constexpr Index kNearSlack = 16;
+
+/// A full query panel against a run of base panels, whose columns end before `columns`; the screen's lists and capacity are not used.
+struct NearCall {
+  ScreenCall screen;
+  NearLists lists;
+  Index columns;
+};
+/// Appends every pair that is not provably past its row's threshold to the row's list; a row that is to keep nothing has the threshold -inf. Every list has
+/// room for all columns.
+/// returns  the longest list that was appended to.
+using NearScreenKernel = std::int32_t (*)(const NearCall& call) noexcept;
+
+/// Lowers the threshold of every list that has at least `from` and `wanted` entries to what its wanted-th smallest score implies, and drops what is past it.
+/// returns  how many were dropped.
+using TightenKernel = std::int64_t (*)(const NearLists& lists, float* thresholds, Index rows, std::int32_t wanted, std::int32_t from,
+                               const metrics::ThresholdLine& line) noexcept;
+
+/// Canonical sums of x [d] against rows at positions [count], d <= kMostGathered: sums [count rounded up to 16]. rows [.., stride].
+using GatheredSumsKernel = void (*)(const double* x, const double* rows, Index stride, Index d, const std::uint32_t* positions, Index count,
+                                    double* sums) noexcept;
+inline constexpr Index kMostGathered = 8;
+
+/// Canonical squared distances of x to the nearest images of rows at positions [count]: keys [count rounded up to 16]. rows [.., stride].
+using NearestKeysKernel = void (*)(const metrics::Lattice& lattice, const double* x, const double* rows, Index stride, const std::uint32_t* positions, Index count,
+                                   double* keys) noexcept;
+
+/// ranks[i] = how many of the keys [count] are less than key i; count <= kMostRanked, which both arrays hold.
+/// returns  false when keys tie or do not compare: ranks then say nothing.
+using RankKernel = bool (*)(double* keys, Index count, std::int64_t* ranks) noexcept;
+inline constexpr Index kMostRanked = 64;
+
+/// Members of groups of boxes whose two nearest corners score at most `reach`: their numbers, group * kBoxes + place, and scores.
+/// box     [2 d] low, then high.
+/// boxes   [.., 2 d, kBoxes]; `nodes` of them are boxes.
+/// groups  [count]; scores and numbers have room for kBoxes * count + kNearSlack.
+/// returns how many there are, in the order of groups.
+using BoxesWithinKernel = Index (*)(const float* box, const float* boxes, Index d, float reach, const std::uint32_t* groups, Index count, Index nodes,
+                                    float* scores, std::uint32_t* numbers) noexcept;
+
+/// The kernels of searches through near blocks.
+struct NearKernels {
+  NearScreenKernel (*screen)(metrics::Element element) noexcept;  // null for products
+  NearScreenKernel (*periodic_screen)(Folding folding) noexcept;
+  BoxesWithinKernel (*boxes_within)(metrics::Element element) noexcept;  // null for products
+  TightenKernel tighten;
+  GatheredSumsKernel (*sums)(metrics::Element element) noexcept;  // null for products
+  NearestKeysKernel nearest_keys;
+  RankKernel rank;
+};
 
 /// Canonical sum over two rows of doubles, zero-padded to a multiple of 16 (numerics.md: lanes16, then +0.0).
 using CanonicalKernel = double (*)(const double* x, const double* y, Index padded) noexcept;
@@ -276,6 +336,7 @@ struct CpuKernels {
   ValueKernel (*values)(metrics::Element element, ValueForm form, Index rows) noexcept;  // rows: 1 or panel_rows
   HalveKernel halve;
   QuantileKernels quantiles;
+  NearKernels near;
   // 8-bit screen.
   ScreenKernels (*int8_screen)(Index rows) noexcept;            // null: this instruction set has none that pays
   QuantiseKernel quantise_query;

@@ -43,6 +43,33 @@ struct F32 {
   }
   static Mask both(Mask a, Mask b) noexcept { return _mm256_and_ps(a, b); }
   static unsigned bits(Mask m) noexcept { return static_cast<unsigned>(_mm256_movemask_ps(m)); }
+
+  /// Stores the lanes of `open` and their numbers, or what stands at them, one after the other.
+  void keep(unsigned open, std::uint32_t first, float* scores, std::uint32_t* positions) const noexcept {
+    keep_numbered(open, scores, positions, [=](unsigned lane) { return first + lane; });
+  }
+  void keep(unsigned open, const std::uint32_t* from, float* scores, std::uint32_t* positions) const noexcept {
+    keep_numbered(open, scores, positions, [=](unsigned lane) { return from[lane]; });
+  }
+  template <class Number>
+  void keep_numbered(unsigned open, float* scores, std::uint32_t* positions, Number number) const noexcept {
+    float lanes[kWidth];
+    store(lanes);
+    for (; open != 0; open &= open - 1) {
+      const auto lane = static_cast<unsigned>(__builtin_ctz(open));
+      *scores++ = lanes[lane];
+      *positions++ = number(lane);
+    }
+  }
+  /// The lanes of x that are less than a, else zero.
+  static F32 where_greater(F32 a, F32 x) noexcept { return {_mm256_and_ps(_mm256_cmp_ps(a.v, x.v, _CMP_GT_OQ), x.v)}; }
+  float most() const noexcept {
+    float lanes[kWidth];
+    store(lanes);
+    float m = lanes[0];
+    for (int i = 1; i < kWidth; ++i) m = lanes[i] > m ? lanes[i] : m;
+    return m;
+  }
 };
 
 using ValueF32 = F32;  // fmadd rounds once

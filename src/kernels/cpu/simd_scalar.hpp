@@ -60,6 +60,29 @@ struct Lanes4 {
   static Mask both(Mask a, Mask b) noexcept { return a & b; }
   static unsigned bits(Mask m) noexcept { return m; }
 
+  /// Stores the lanes of `open` and their numbers, or what stands at them, one after the other.
+  void keep(unsigned open, std::uint32_t first, float* scores, std::uint32_t* positions) const noexcept {
+    keep_numbered(open, scores, positions, [=](unsigned lane) { return first + lane; });
+  }
+  void keep(unsigned open, const std::uint32_t* from, float* scores, std::uint32_t* positions) const noexcept {
+    keep_numbered(open, scores, positions, [=](unsigned lane) { return from[lane]; });
+  }
+  template <class Number>
+  void keep_numbered(unsigned open, float* scores, std::uint32_t* positions, Number number) const noexcept {
+    for (unsigned lane = 0; lane < kWidth; ++lane) {
+      if ((open >> lane & 1u) == 0) continue;
+      *scores++ = v[lane];
+      *positions++ = number(lane);
+    }
+  }
+  /// The lanes of x that are less than a, else zero.
+  static Lanes4 where_greater(const Lanes4& a, const Lanes4& x) noexcept { return map([&](int i) { return a.v[i] > x.v[i] ? x.v[i] : 0.0f; }); }
+  float most() const noexcept {
+    float m = v[0];
+    for (int i = 1; i < kWidth; ++i) m = v[i] > m ? v[i] : m;
+    return m;
+  }
+
  private:
   /// The nearest IEEE half, ties to even: rounds at the half's last place by adding and subtracting a power of two.
   static std::uint16_t half_of(float value) noexcept {
