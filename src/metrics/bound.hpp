@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Here: proven brackets between a screen's fp32 score and the canonical double it stands for (docs/numerics.md derives
-// each line). Not here: scores (kernels/) and decisions (select/).
+// each line). Not here: scores (kernels/) and decisions (select/). Everything but make_context() also runs on a GPU.
 //
 // Everything is in scaled units: rows were multiplied by an exact power of two s, so squared values by s^2 (z_scale).
 #pragma once
@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "metrics/traits.hpp"
+#include "support/host_device.hpp"
 #include "tessera/rows.hpp"
 
 namespace tessera::metrics {
@@ -46,20 +47,20 @@ struct RowTerms {
 class PairBound {
  public:
   PairBound() = default;
-  PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
+  TESSERA_HOST_DEVICE PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
 
   /// 8-bit screens: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
-  float threshold(double tau) const noexcept;
-  float lower(float score) const noexcept;
-  float upper(float score) const noexcept;
+  TESSERA_HOST_DEVICE float threshold(double tau) const noexcept;
+  TESSERA_HOST_DEVICE float lower(float score) const noexcept;
+  TESSERA_HOST_DEVICE float upper(float score) const noexcept;
 
   /// Of forms by way of a root: brackets linear in the score from now on. They are as tight where z is about this, and right everywhere.
-  void linearise(double z) noexcept;
+  TESSERA_HOST_DEVICE void linearise(double z) noexcept;
 
  private:
-  void prepare_linear() noexcept;
-  float root_lower(float score) const noexcept;
-  float root_upper(float score) const noexcept;
+  TESSERA_HOST_DEVICE void prepare_linear() noexcept;
+  TESSERA_HOST_DEVICE float root_lower(float score) const noexcept;
+  TESSERA_HOST_DEVICE float root_upper(float score) const noexcept;
 
   bool root_ = false;  // slack adds to the root of the score, not to the score
   bool root_brackets_ = false;  // and so do brackets
@@ -78,28 +79,13 @@ class PairBound {
 };
 
 /// 8-bit screens: what a score of this query takes off for every unit of the base row's residual. An upper bound.
-float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
+TESSERA_HOST_DEVICE float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
 
 /// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float
 /// stops at its largest number: -inf above a value would dismiss everything. NaN stays.
-inline float float_up(double value) noexcept {
-  const double raised = value + std::abs(value) * 0x1p-23 + 0x1p-149;
-  return static_cast<float>(raised < -kLargestFloat || value == -std::numeric_limits<double>::infinity() ? -static_cast<double>(kLargestFloat) : raised);
-}
-inline float float_down(double value) noexcept { return -float_up(-value); }
-
-inline float PairBound::lower(float score) const noexcept {
-  if (root_brackets_) return root_lower(score);
-  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return -std::numeric_limits<float>::infinity();
-  const double z = score * lower_factor_ + lower_offset_;
-  return float_down(z - std::abs(z) * relative_ - absolute_);
-}
-
-inline float PairBound::upper(float score) const noexcept {
-  if (root_brackets_) return root_upper(score);
-  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return std::numeric_limits<float>::infinity();
-  const double z = score * upper_factor_ + upper_offset_;
-  return float_up(z + std::abs(z) * relative_ + absolute_);
-}
+TESSERA_HOST_DEVICE float float_up(double value) noexcept;
+TESSERA_HOST_DEVICE float float_down(double value) noexcept;
 
 }  // namespace tessera::metrics
+
+#include "metrics/bound_math.hpp"  // the definitions, inline
