@@ -19,7 +19,7 @@ Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
 Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, Screen wish) {
   if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
   if (traits.nearest_image) {
-    if (wish == Screen::fp32_dot || wish == Screen::int8) {
+    if (wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::bf16) {
       support::fail(ErrorCode::unsupported, "the {} screen has no form for {}: use auto or fp32-direct", name_of(wish), name_of(traits.metric));
     }
     return Screen::fp32_direct;
@@ -33,7 +33,10 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::D
   if (wish == Screen::int8 && (!traits.has_dot || !device.has_int8)) {
     support::fail(ErrorCode::unsupported, "the int8 screen has no form for {} on this CPU: use auto or fp32", name_of(traits.metric));
   }
-  if (wish == Screen::int8 && d <= kLargestInt8Cols) return Screen::int8;
+  if (wish == Screen::bf16 && (!traits.has_dot || !device.has_bf16)) {
+    support::fail(ErrorCode::unsupported, "the bf16 screen is for tensor cores (the cuda backend on A100, H100 or H200), and for l2, sqeuclidean, cosine and inner_product: use auto or fp32");
+  }
+  if ((wish == Screen::int8 || wish == Screen::bf16) && d <= kLargestInt8Cols) return wish;
   if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
   if (!traits.has_dot) return Screen::fp32_direct;
   if (!traits.has_direct) return Screen::fp32_dot;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/cpu_backend.hpp"
+#include "kernels/cuda/runtime.hpp"
 #include "support/cpu.hpp"
 #include "support/fail.hpp"
 
@@ -63,6 +64,12 @@ const kernels::CpuKernels& select_kernels() {
   support::fail(ErrorCode::invalid_argument, "TESSERA_FORCE_ISA is '{}': wanted one of {}", wanted, joined(isas_built()));
 }
 
-std::unique_ptr<core::Backend> make_backend(BackendKind, int threads) { return make_cpu_backend(select_kernels(), threads); }
+std::unique_ptr<core::Backend> make_backend(BackendKind kind, int threads) {
+  if (kind == BackendKind::cuda) {
+    const auto device = cuda::open_device();
+    support::fail(ErrorCode::unsupported, "the cuda backend has no searches for {} in this build; the cpu backend gives the same answer", device->properties().name);
+  }
+  return make_cpu_backend(select_kernels(), threads);
+}
 
 }  // namespace tessera::engine

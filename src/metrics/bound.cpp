@@ -22,7 +22,7 @@ double chain_gamma(double terms) noexcept { return terms * kHalfUlp32 / (1 - ter
 BoundContext make_context(BoundForm form, Index cols, double z_scale, double centre_norm, double inflate, bool integers) noexcept {
   const auto d = static_cast<double>(cols);
   const double lanes = std::ceil(d / 16);
-  BoundContext c{.form = form, .d = cols, .z_scale = z_scale, .centre_norm = centre_norm, .inflate = inflate, .integers = integers};
+  BoundContext c{.form = form, .d = cols, .z_scale = z_scale, .centre_norm = centre_norm, .inflate = inflate, .by_row = integers};
   // Direct chains round the difference (its square twice) and the sum; numerics.md counts d + 2.
   c.gamma = (is_direct(form) ? inflate * chain_gamma(d + 2) : integers ? kIntegerGamma : chain_gamma(d)) * kOutward;
   c.eta = d * 0x1p-148;
@@ -31,6 +31,14 @@ BoundContext make_context(BoundForm form, Index cols, double z_scale, double cen
   // The inner product's canonical rounding is absolute, see below; the others' is relative to z.
   c.rel = form == BoundForm::dot_product ? 0 : 2 * (lanes + 6) * kHalfUlp64;
   c.canonical_u = (lanes + 16) * kHalfUlp64;
+  return c;
+}
+
+BoundContext make_tensor_context(const BoundContext& fp32, double gamma) noexcept {
+  BoundContext c = fp32;
+  c.by_row = true;
+  c.gamma = gamma * kOutward;
+  c.eta = static_cast<double>(c.d) * 0x1p-125;
   return c;
 }
 

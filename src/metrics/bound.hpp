@@ -24,7 +24,7 @@ struct BoundContext {
   double centre_norm = 0;   // |c|, scaled, rounded up
   double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
   double fold_slack = 0;    // periodic: what folding in fp32 may do to the root of a score, scaled
-  bool integers = false;    // products of 8-bit integers, whose sum is exact, instead of an fp32 chain
+  bool by_row = false;      // rows are coarse (8-bit, bf16): the score itself has the base row's own residual taken off
 
   double gamma = 0;          // relative error of the chain
   double eta = 0;            // underflow inside it
@@ -32,7 +32,10 @@ struct BoundContext {
   double canonical_eta = 0;  // underflow inside it
   double canonical_u = 0;    // (lanes + 16) U: the canonical sum's absolute rounding, and this file's own
 };
+/// integers: of products of 8-bit integers, whose sum is exact, instead of an fp32 chain.
 BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate, bool integers = false) noexcept;
+/// The context of the same dot screen with products of bf16 summed by tensor cores, within gamma of the sum of their sizes.
+BoundContext make_tensor_context(const BoundContext& fp32, double gamma) noexcept;
 
 /// What one packed row contributes. For a tile of base rows: the largest of each, over its rows.
 struct RowTerms {
@@ -49,7 +52,7 @@ class PairBound {
   PairBound() = default;
   TESSERA_HOST_DEVICE PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
 
-  /// 8-bit screens: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
+  /// Where BoundContext::by_row: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
   TESSERA_HOST_DEVICE float threshold(double tau) const noexcept;
   TESSERA_HOST_DEVICE float lower(float score) const noexcept;
   TESSERA_HOST_DEVICE float upper(float score) const noexcept;
@@ -66,7 +69,7 @@ class PairBound {
   bool root_brackets_ = false;  // and so do brackets
   double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
   double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
-  double above_ = 0;   // more of it, upwards only: what an 8-bit score has had taken off, and what that was for
+  double above_ = 0;   // more of it, upwards only: what a score has had taken off by row, and what that was for
   double rho_ = 0;     // relative error of the score itself (direct forms)
   double eta_ = 0;     // underflow inside the score
   double rel_ = 0;     // relative rounding of the canonical sum
@@ -78,7 +81,7 @@ class PairBound {
   double absolute_ = 0;
 };
 
-/// 8-bit screens: what a score of this query takes off for every unit of the base row's residual. An upper bound.
+/// Where BoundContext::by_row: what a score of this query takes off for every unit of the base row's residual. An upper bound.
 TESSERA_HOST_DEVICE float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
 
 /// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float

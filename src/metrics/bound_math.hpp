@@ -60,12 +60,12 @@ TESSERA_HOST_DEVICE inline PairBound::PairBound(const BoundContext& c, const Row
     return;
   }
   const double product = x.norm * y.norm;
-  // An 8-bit score has the base row's part of e taken off already, row by row.
-  const double folded = c.integers ? static_cast<double>(score_reach(c, x)) * static_cast<double>(float_up(y.residual)) : 0;
-  const double base_part = c.integers ? 0 : (x.norm + x.residual) * y.residual;
+  // A coarse score has the base row's part of e taken off already, row by row.
+  const double folded = c.by_row ? static_cast<double>(score_reach(c, x)) * static_cast<double>(float_up(y.residual)) : 0;
+  const double base_part = c.by_row ? 0 : (x.norm + x.residual) * y.residual;
   const double e = base_part + x.residual * y.norm + c.gamma * product + c.eta;
   const double g = (1 + c.gamma) * product;
-  const double roundings = (c.integers ? 4 : 3) * bound_detail::kHalfUlp32;
+  const double roundings = (c.by_row ? 4 : 3) * bound_detail::kHalfUlp32;
   double slack = 0;
   if (c.form == BoundForm::dot_squared) {
     shift_ = x.norm2;

@@ -52,6 +52,9 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
 /// kd_order's fine runs: at least the queries in one tile of a pruned search.
 inline constexpr Index kPrunedRows = 8;
 
+/// The terms of a tile, with one more row in it.
+void take_maxima(metrics::RowTerms& into, const metrics::RowTerms& row) noexcept;
+
 /// Bytes that packing n rows of `depth` words will take.
 std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept;
 

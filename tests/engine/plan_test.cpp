@@ -41,6 +41,7 @@ TEST(BasePlan, ChoosesAScreenTheMetricHas) {
   EXPECT_EQ(chosen(Metric::cosine, 100, Screen::int8), Screen::int8);
   EXPECT_EQ(chosen(Metric::cosine, engine::kLargestInt8Cols + 1, Screen::int8), Screen::fp32_dot);
   EXPECT_EQ(code_of([&] { chosen(Metric::l1, 100, Screen::int8); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { chosen(Metric::l2, 100, Screen::bf16); }), ErrorCode::unsupported) << "no tensor cores";
   EXPECT_EQ(code_of([&] { chosen(Metric::l1, 3, Screen::fp32_dot); }), ErrorCode::unsupported);
   EXPECT_EQ(code_of([&] { chosen(Metric::inner_product, 3, Screen::fp32_direct); }), ErrorCode::unsupported);
 }

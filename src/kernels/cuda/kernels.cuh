@@ -4,3 +4,4 @@
 
 #include "kernels/cuda/screen.cuh"
 #include "kernels/cuda/select.cuh"
+#include "kernels/cuda/tensor.cuh"
