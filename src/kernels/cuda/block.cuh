@@ -8,18 +8,6 @@
 
 namespace tessera::cuda {
 
-inline constexpr unsigned kMostSelectThreads = 256;
-inline constexpr unsigned kSortedInShared = 512;  // longer lists are sorted where they lie
-
-struct SelectShared {
-  Candidate sorting[kSortedInShared];
-  unsigned counts[256];
-  unsigned warp_sums[kMostSelectThreads / simt::kWarp];
-  unsigned digit;
-  unsigned rank;
-  unsigned equal;
-};
-
 /// Bits in an order of integers: negative ones turned round, positive ones above them.
 TESSERA_DEVICE std::uint64_t ordered(float value) {
   const unsigned bits = simt::bits_of(value);

@@ -108,6 +108,9 @@ struct ScreenParams {
   float factor;               // dot form: score = bias - factor * <query, base>
 };
 
+inline constexpr unsigned kTileWords = kStageDepth * kPanel;  // of one operand in one stage
+inline constexpr std::size_t kScreenShared = (std::size_t{2} * kStages * kTileWords + kPanel) * sizeof(float);
+
 /// How base rows are stored for exact sums, and what they are summed to.
 struct RefineRows {
   const double* queries;         // [rows, query_stride]
@@ -119,6 +122,25 @@ struct RefineRows {
   std::uint32_t query_stride;
   metrics::Element element;
   metrics::KeyScale keys;
+};
+
+/// First candidates of rows. One block of threads a row.
+struct SeedParams {
+  RowArrays arrays;
+  const Candidate* lists;  // [rows, k]
+};
+
+inline constexpr unsigned kMostSelectThreads = 256;
+inline constexpr unsigned kSortedInShared = 512;  // longer lists are sorted where they lie
+
+/// What a block of kernel B shares.
+struct SelectShared {
+  Candidate sorting[kSortedInShared];
+  unsigned counts[256];
+  unsigned warp_sums[kMostSelectThreads / 32];
+  unsigned digit;
+  unsigned rank;
+  unsigned equal;
 };
 
 /// Kernel B: one block of threads a row.

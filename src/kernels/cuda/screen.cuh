@@ -35,6 +35,7 @@ TESSERA_DEVICE void bound_rows(const BoundParams& p) {
   if (r >= p.count) return;
   const RowState row = p.arrays.rows[r];
   constexpr float kInfinity = metrics::bound_detail::kInfinity;
+  if (row.owed && !p.owed_only) p.arrays.rows[r].owed = false;
   float threshold = -kInfinity;
   if (row.kind != RowKind::unsearched && (row.owed || !p.owed_only)) {
     const metrics::PairBound bound(p.context, p.arrays.terms[r], p.tile);
@@ -45,9 +46,6 @@ TESSERA_DEVICE void bound_rows(const BoundParams& p) {
 }
 
 // --- the tile -----------------------------------------------------------------------------------------------------------
-
-inline constexpr unsigned kTileWords = kStageDepth * kPanel;  // of one operand in one stage
-inline constexpr std::size_t kScreenShared = (std::size_t{2} * kStages * kTileWords + kPanel) * sizeof(float);
 
 /// A thread's eight rows or columns among a panel's: two runs of four, so that a warp's reads of shared memory meet no bank twice.
 TESSERA_DEVICE unsigned member(unsigned at, unsigned i) { return i < 4 ? 4 * at + i : kPanel / 2 + 4 * at + (i - 4); }
@@ -80,9 +78,9 @@ TESSERA_DEVICE void add_word(const float* words, unsigned row_at, unsigned col_a
   Fragment y;
   x.load(words, row_at);
   y.load(words + kTileWords, col_at);
-#pragma unroll
+TESSERA_UNROLL
   for (int i = 0; i < 8; ++i) {
-#pragma unroll
+TESSERA_UNROLL
     for (int j = 0; j < 8; ++j) acc[i][j] = Element::step(acc[i][j], x.v[i], y.v[j]);
   }
 }
@@ -90,7 +88,7 @@ TESSERA_DEVICE void add_word(const float* words, unsigned row_at, unsigned col_a
 /// Appends the columns of `open` of one row. Rare.
 TESSERA_DEVICE void append(const ScreenParams& p, unsigned row, unsigned open, unsigned first, unsigned col_at, const float (&scores)[8]) {
   const std::uint32_t own = p.rows[row].own_position;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned j = 0; j < 8; ++j) {
     const std::uint32_t position = first + member(col_at, j);
     if (position >= p.columns || position == own) open &= ~(1u << j);  // a panel's filling; the query itself
@@ -98,7 +96,7 @@ TESSERA_DEVICE void append(const ScreenParams& p, unsigned row, unsigned open, u
   if (open == 0) return;
   std::uint32_t slot = simt::atomic_add(p.hit_counts + row, simt::count_bits(open));
   Hit* hits = p.hits + static_cast<std::size_t>(row) * p.hit_capacity;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned j = 0; j < 8; ++j) {
     if ((open >> j & 1u) == 0) continue;
     if (slot < p.hit_capacity) hits[slot] = {scores[j], first + member(col_at, j)};  // the count tells of those that found no room
@@ -131,7 +129,7 @@ TESSERA_DEVICE void screen_panels(const ScreenParams& p) {
   const unsigned col_at = simt::thread() % 16;
   const unsigned count = (p.depth + kStageDepth - 1) / kStageDepth;
   float acc[8][8] = {};
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned s = 0; s < kStages - 1; ++s) load_stage(queries, base, p.depth, s, stages);
   for (unsigned s = 0; s < count; ++s) {
     simt::wait_async<kStages - 2>();
@@ -139,7 +137,7 @@ TESSERA_DEVICE void screen_panels(const ScreenParams& p) {
     load_stage(queries, base, p.depth, s + kStages - 1, stages);
     const float* words = stages + (s % kStages) * 2 * kTileWords;
     if ((s + 1) * kStageDepth <= p.depth) {
-#pragma unroll
+TESSERA_UNROLL
       for (unsigned t = 0; t < kStageDepth; ++t) add_word<Element>(words + t * kPanel, row_at, col_at, acc);
     } else {
       for (unsigned t = 0; t < p.depth % kStageDepth; ++t) add_word<Element>(words + t * kPanel, row_at, col_at, acc);
@@ -148,13 +146,13 @@ TESSERA_DEVICE void screen_panels(const ScreenParams& p) {
 
   const unsigned first = panel * kPanel;
   float bias[8];
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned j = 0; j < 8; ++j) bias[j] = Dot ? p.bias[first + member(col_at, j)] : 0.0f;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned i = 0; i < 8; ++i) {
     const float t = thresholds[member(row_at, i)];
     unsigned hits = 0;
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned j = 0; j < 8; ++j) {
       // factor is 1 or 2: the product is exact.
       if (Dot) acc[i][j] = simt::sub(bias[j], simt::mul(p.factor, acc[i][j]));

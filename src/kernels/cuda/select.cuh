@@ -73,6 +73,7 @@ class SelectRow {
         best_(p.arrays.best + static_cast<std::size_t>(r) * (p.arrays.k + p.arrays.batch)) {}
 
   TESSERA_DEVICE const RowState& state() const { return row_; }
+  TESSERA_DEVICE bool overflowed() const { return overflowed_; }
   TESSERA_DEVICE unsigned refined() const { return refined_; }
 
   /// Takes `found` hits, of which only as many as there is room for were stored.
@@ -130,7 +131,8 @@ class SelectRow {
     simt::sync();
     const unsigned all = row_.pending + count;
     if (overflow || all > p_.arrays.trigger || row_.tau == metrics::bound_detail::kInfinity) lower_threshold(all);
-    row_.owed = overflow;
+    overflowed_ = overflow;
+    row_.owed = row_.owed || overflow;  // until the columns have been screened again, all of them
     row_.pending = overflow ? row_.pending : all;
     if (overflow || row_.pending > p_.arrays.trigger) drop_past_threshold();
     if (row_.pending <= p_.arrays.trigger) return;
@@ -201,8 +203,18 @@ class SelectRow {
   const Hit* hits_;                      // [hit_capacity]
   Pending* pending_;                     // [pending_capacity]
   Candidate* best_;                      // [k + batch]
+  bool overflowed_ = false;
   unsigned refined_ = 0;
 };
+
+/// Thread block x: the first candidates of row x, which RowState::best counts.
+TESSERA_DEVICE void seed_row(const SeedParams& p) {
+  const unsigned r = simt::block_x();
+  const unsigned count = p.arrays.rows[r].best;
+  const Candidate* list = p.lists + static_cast<std::size_t>(r) * p.arrays.k;
+  Candidate* best = p.arrays.best + static_cast<std::size_t>(r) * (p.arrays.k + p.arrays.batch);
+  for (unsigned i = simt::thread(); i < count; i += simt::threads()) best[i] = list[i];
+}
 
 /// Thread block x: row x. Threads: whole warps, kMostSelectThreads at most; shared memory: a SelectShared.
 TESSERA_DEVICE void select_row(const SelectParams& p) {
@@ -220,7 +232,7 @@ TESSERA_DEVICE void select_row(const SelectParams& p) {
   // Every way here has met a barrier: all have read what is now written.
   p.arrays.rows[r] = row.state();
   p.arrays.hit_counts[r] = 0;
-  if (row.state().owed) {
+  if (row.overflowed()) {
     simt::atomic_add(p.any_owed, 1u);
   } else {
     simt::atomic_add(p.counts, std::uint64_t{survivors});

@@ -13,12 +13,10 @@
 
 #if defined(__CUDACC__)
 #define TESSERA_DEVICE __device__ __forceinline__
-#define TESSERA_DEVICE_CALL __device__ __noinline__  // out of line: registers of rare paths stay out of the common one
-#define TESSERA_RESTRICT __restrict__
+#define TESSERA_UNROLL _Pragma("unroll")
 #else
 #define TESSERA_DEVICE inline
-#define TESSERA_DEVICE_CALL inline
-#define TESSERA_RESTRICT __restrict
+#define TESSERA_UNROLL
 #endif
 
 namespace tessera::cuda::simt {
