@@ -48,7 +48,7 @@ enum class Images : std::uint8_t {
 
 enum class DistanceType : std::uint8_t { float32, float64 };
 
-/// Where distances are computed; speed only. `automatic` is the CPU unless a GPU is there and the work is large enough for it.
+/// Where distances are computed; speed only. `automatic` is the CPU as yet: a GPU has to be asked for.
 enum class BackendKind : std::uint8_t {
   automatic,
   cpu,

@@ -49,6 +49,9 @@ struct CudaLane {
   DeviceBuffer<cuda::Candidate> best;
   DeviceBuffer<cuda::Candidate> lists;
   DeviceBuffer<float> packed;
+  DeviceBuffer<unsigned char> tensor_rows;  // of tensor-core screens; made when first needed
+  DeviceBuffer<float> tensor_factor;
+  DeviceBuffer<float> tensor_reach;
   DeviceBuffer<double> rows;
   DeviceBuffer<std::uint32_t> any_owed;  // [1]
   DeviceBuffer<std::uint64_t> counts;    // [2]

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "engine/canonical_pair.hpp"
 #include "engine/query_rows.hpp"
@@ -53,6 +54,10 @@ class CudaTopkWorker final : public core::TopkWorker {
     const auto& device = in.lanes.device();
     staging_.states.reserve(device, rows);
     staging_.terms.reserve(device, rows);
+    if (in.segment.tensor) {
+      shape_.depth = 0;
+      tensor_.emplace(*in.narrowing, in.kernels, shape_.rows, shape_.padded);
+    }
     staging_.packed.reserve(device, rows * static_cast<std::size_t>(shape_.depth));
     staging_.rows.reserve(device, rows * static_cast<std::size_t>(shape_.padded));
   }
@@ -138,6 +143,10 @@ class CudaTopkWorker final : public core::TopkWorker {
 
   void stage_panels() {
     const Index padded = shape_.padded;
+    if (tensor_) {
+      for (Index r = 0; r < panels_of(count_) * kPanel; ++r) narrow_row(r, nullptr);
+      return;
+    }
     for (Index first = 0; first < panels_of(count_) * kPanel; first += kPanel) {
       for (Index i = 0; i < kPanel; ++i) narrow_row(first + i, narrow_.data() + i * padded);
       in_.kernels.interleave(narrow_.data(), padded, kPanel, shape_.depth, kPanel, staging_.packed.data() + first * shape_.depth);
@@ -147,14 +156,14 @@ class CudaTopkWorker final : public core::TopkWorker {
   void narrow_row(Index r, float* out) {
     cuda::RowState& state = staging_.states[static_cast<std::size_t>(r)];
     metrics::RowTerms& terms = staging_.terms[static_cast<std::size_t>(r)];
-    std::fill_n(out, shape_.padded, 0.0f);
+    if (!tensor_) std::fill_n(out, shape_.padded, 0.0f);
     terms = {};
     if (state.kind != cuda::RowKind::searched) return;
-    const prepare::NarrowedRow row = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), shape_.padded, out);
+    const prepare::NarrowedRow row = tensor_ ? tensor_->put(r, query_row(r)) : prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), shape_.padded, out);
     terms = row.terms;
     if (!row.bypass) return;
     state.kind = cuda::RowKind::bypass;
-    std::fill_n(out, shape_.padded, std::numeric_limits<float>::quiet_NaN());
+    if (!tensor_) std::fill_n(out, shape_.padded, std::numeric_limits<float>::quiet_NaN());
   }
 
   void upload(bool seeded) {
@@ -166,6 +175,7 @@ class CudaTopkWorker final : public core::TopkWorker {
       stream.copy_in(lane_->terms.data(), staging_.terms.data(), rows * sizeof(metrics::RowTerms));
       stream.copy_in(lane_->packed.data(), staging_.packed.data(), rows * static_cast<std::size_t>(shape_.depth) * sizeof(float));
     }
+    if (tensor_) tensor_->upload(in_.lanes.device(), *lane_, static_cast<Index>(rows));
     stream.fill(lane_->hit_counts.data(), 0, rows * sizeof(std::uint32_t));
     stream.fill(lane_->any_owed.data(), 0, sizeof(std::uint32_t));
     stream.fill(lane_->counts.data(), 0, 2 * sizeof(std::uint64_t));
@@ -193,6 +203,11 @@ class CudaTopkWorker final : public core::TopkWorker {
     const cuda::BoundParams bounds{.arrays = arrays, .context = in_.narrowing->bound, .tile = terms,
                                    .count = static_cast<std::uint32_t>(row_panels * kPanel), .owed_only = owed_only};
     lane_->stream->launch(KernelId::bounds, cuda::bounds_shape(row_panels * kPanel), &bounds);
+    if (tensor_) {
+      tensor_->launch(*lane_, arrays, *in_.segment.tensor, cols, row_panels * kPanel, in_.multiprocessors);
+      launch_select({});
+      return;
+    }
     const cuda::ScreenParams screen{.queries = lane_->packed.data(),
                                     .base = in_.segment.panels.data(),
                                     .bias = in_.segment.bias.data(),
@@ -269,6 +284,7 @@ class CudaTopkWorker final : public core::TopkWorker {
   std::vector<QueryIdentity> rows_;  // [tile_rows]
   support::AlignedBuffer<float> narrow_;  // [kPanel, padded]
   Staging staging_;
+  std::optional<CudaTensorQueries> tensor_;  // of tensor-core screens
   std::vector<Candidate> sorted_;
   LanePool::Hold lane_;
   Index first_row_ = 0;

@@ -22,6 +22,7 @@ struct CudaTopkInputs {
   const core::QueryProblem& queries;
   Index tile_rows;
   Index hits = 0;                       // CudaCapacity::for_k
+  int multiprocessors = 1;
 };
 
 std::unique_ptr<core::TopkWorker> make_cuda_topk_worker(const CudaTopkInputs& inputs);

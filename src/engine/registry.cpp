@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/cpu_backend.hpp"
+#include "engine/cuda_backend.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "support/cpu.hpp"
 #include "support/fail.hpp"
@@ -65,10 +66,7 @@ const kernels::CpuKernels& select_kernels() {
 }
 
 std::unique_ptr<core::Backend> make_backend(BackendKind kind, int threads) {
-  if (kind == BackendKind::cuda) {
-    const auto device = cuda::open_device();
-    support::fail(ErrorCode::unsupported, "the cuda backend has no searches for {} in this build; the cpu backend gives the same answer", device->properties().name);
-  }
+  if (kind == BackendKind::cuda) return make_cuda_backend(cuda::open_device(), select_kernels());
   return make_cpu_backend(select_kernels(), threads);
 }
 

@@ -91,4 +91,28 @@ inline void direct_linear_by_its_chain(const Asked& asked) {
   expect_found_out(asked, Metric::l1, Screen::fp32_direct, DType::f32, chain_row(1000, kGainedTerm), staged(asked, competitor, zeros(1, 1000), false));
 }
 
+inline void int8_by_narrowing(const Asked& asked) {
+  const auto [query, target] = int8_attainer();
+  // Sixteen elements lose 0.06125 each: the product is short by 0.98, the square too large by 1.96.
+  Matrix farther = target;
+  farther.values[0] = std::sqrt(target.values[0] * target.values[0] + 0.5);
+  expect_found_out(asked, Metric::sqeuclidean, Screen::int8, DType::f64, query, staged(asked, farther, target, true));
+  Matrix less = target;
+  for (std::size_t t = 1; t < less.values.size(); ++t) less.values[t] -= 0.3 / 16;
+  expect_found_out(asked, Metric::inner_product, Screen::int8, DType::f64, query, staged(asked, less, target, true));
+}
+
+/// Forty elements just below half a unit of bf16 above 1: each becomes 1, all along the query, and the product is short by 0.156.
+inline void bf16_by_narrowing(const Asked& asked) {
+  Matrix query = zeros(1, 40);
+  std::fill(query.values.begin(), query.values.end(), 1.0);
+  Matrix target = query;
+  for (double& v : target.values) v = 1 + 0x1p-8 * (1 - 0x1p-10);
+  Matrix competitor = query;  // exact in bf16
+  competitor.values[0] = 1 + 36 / 128.0;  // squared distance 0.079, between 0.0006 and the middle of the target's bracket
+  expect_found_out(asked, Metric::sqeuclidean, Screen::bf16, DType::f64, query, staged(asked, competitor, target, true));
+  competitor.values[0] = 1 + 15 / 128.0;  // product 40.117, below the target's 40.156 and above the middle of its bracket
+  expect_found_out(asked, Metric::inner_product, Screen::bf16, DType::f64, query, staged(asked, competitor, target, true));
+}
+
 }  // namespace tessera::testing

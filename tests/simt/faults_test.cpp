@@ -133,6 +133,8 @@ TEST_F(BrokenBound, OfDotProductIsFoundOutByItsChain) { dot_product_by_its_chain
 TEST_F(BrokenBound, OfDirectFormsIsFoundOutByNarrowing) { direct_forms_by_narrowing(asked_); }
 TEST_F(BrokenBound, OfDirectRootIsFoundOutByItsChain) { direct_root_by_its_chain(asked_); }
 TEST_F(BrokenBound, OfDirectLinearIsFoundOutByItsChain) { direct_linear_by_its_chain(asked_); }
+TEST_F(BrokenBound, OfTheInt8ScreenIsFoundOutByNarrowing) { int8_by_narrowing(asked_); }
+TEST_F(BrokenBound, OfTheBf16ScreenIsFoundOutByNarrowing) { bf16_by_narrowing(asked_); }
 
 }  // namespace
 }  // namespace tessera::testing

@@ -51,7 +51,7 @@ struct TensorBlock {
 };
 
 TESSERA_DEVICE void copy_chunk(unsigned char* shared, const unsigned char* global) {
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned i = 0; i < kPanelChunkBytes / kPieceBytes / kTensorThreads; ++i) {
     const unsigned at = (i * kTensorThreads + simt::thread()) * kPieceBytes;
     simt::copy_async16(shared + at, global + at);
@@ -78,18 +78,18 @@ TESSERA_DEVICE void multiply_chunk(const unsigned char* queries, const unsigned 
   const unsigned lane = simt::lane();
   const unsigned query_row = place.row0 + lane % 16;
   const unsigned base_row = place.col0 + lane % 8 + lane / 16 * 8;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned k = 0; k < kPieces; k += 2) {
     unsigned a[kRowTiles][4];
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned m = 0; m < kRowTiles; ++m) simt::load_matrices(a[m], queries + tensor_piece(query_row + 16 * m, k + lane / 16));
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned n = 0; n < kColTiles; n += 2) {
       unsigned b[4];  // of two column tiles
       simt::load_matrices(b, base + tensor_piece(base_row + 8 * n, k + lane / 8 % 2));
       const unsigned low[2] = {b[0], b[1]};
       const unsigned high[2] = {b[2], b[3]};
-#pragma unroll
+TESSERA_UNROLL
       for (unsigned m = 0; m < kRowTiles; ++m) {
         simt::multiply(acc[m][n], a[m], low);
         simt::multiply(acc[m][n + 1], a[m], high);
@@ -103,9 +103,9 @@ template <class Tile>
 TESSERA_DEVICE void append_tensor(const TensorParams& p, unsigned row, unsigned half, unsigned open, unsigned first, const TensorPlace& place,
                                   const typename Tile::Sum (&kept)[kColTiles][4]) {
   const std::uint32_t own = p.rows[row].own_position;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned n = 0; n < kColTiles; ++n) {
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned j = 0; j < 2; ++j) {
       const std::uint32_t position = first + place.col(n, j);
       if (position >= p.columns || position == own) open &= ~(1u << (2 * n + j));  // a panel's filling; the query itself
@@ -114,9 +114,9 @@ TESSERA_DEVICE void append_tensor(const TensorParams& p, unsigned row, unsigned 
   if (open == 0) return;
   std::uint32_t slot = simt::atomic_add(p.hit_counts + row, simt::count_bits(open));
   Hit* hits = p.hits + static_cast<std::size_t>(row) * p.hit_capacity;
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned n = 0; n < kColTiles; ++n) {
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned j = 0; j < 2; ++j) {
       if ((open >> (2 * n + j) & 1u) == 0) continue;
       if (slot < p.hit_capacity) hits[slot] = {Tile::score(kept[n][2 * half + j]), first + place.col(n, j)};  // the count tells of those that found no room
@@ -132,17 +132,17 @@ TESSERA_DEVICE void filter_tile(const TensorParams& p, const TensorBlock& b, uns
   constexpr float kInfinity = metrics::bound_detail::kInfinity;
   const unsigned first = panel * kTensorPanel;
   unsigned open[kRowTiles][2] = {};
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned n = 0; n < kColTiles; ++n) {
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned j = 0; j < 2; ++j) {
       const unsigned col = first + place.col(n, j);
       const float bias = p.bias[col];
       const float residual = p.col_residual[col];
       const float scale = Tile::kScaled ? p.col_scale[col] : 1.0f;
-#pragma unroll
+TESSERA_UNROLL
       for (unsigned m = 0; m < kRowTiles; ++m) {
-#pragma unroll
+TESSERA_UNROLL
         for (unsigned half = 0; half < 2; ++half) {
           const float* terms = b.thresholds + place.row(m, half);
           typename Tile::Sum& sum = acc[m][n][2 * half + j];
@@ -155,9 +155,9 @@ TESSERA_DEVICE void filter_tile(const TensorParams& p, const TensorBlock& b, uns
       }
     }
   }
-#pragma unroll
+TESSERA_UNROLL
   for (unsigned m = 0; m < kRowTiles; ++m) {
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
       const unsigned row = place.row(m, half);
       if (open[m][half] != 0 && b.thresholds[row] > -kInfinity) {
@@ -216,11 +216,11 @@ TESSERA_DEVICE void screen_tensor(const TensorParams& p) {
     if (++chunk < p.chunks) continue;
     chunk = 0;
     filter_tile<Tile>(p, b, panel++, place, acc);
-#pragma unroll
+TESSERA_UNROLL
     for (unsigned m = 0; m < kRowTiles; ++m) {
-#pragma unroll
+TESSERA_UNROLL
       for (unsigned n = 0; n < kColTiles; ++n) {
-#pragma unroll
+TESSERA_UNROLL
         for (unsigned i = 0; i < 4; ++i) acc[m][n][i] = 0;
       }
     }

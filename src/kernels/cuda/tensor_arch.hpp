@@ -35,7 +35,7 @@ constexpr const TensorArch* find_tensor_arch(int arch) noexcept {
 inline constexpr Index kTensorDepth = 16;
 
 /// The computed sum of d products a_t b_t is within gamma * sum |a_t b_t| of the exact one, if devices add as their row says
-/// (docs/numerics.md, section 21).
+/// (docs/numerics.md, section 22).
 constexpr double tensor_model_gamma(const TensorArch& arch, Index d) noexcept {
   const auto padded = static_cast<double>((d + kTensorDepth - 1) / kTensorDepth * kTensorDepth);
   const double steps = padded / arch.products;
