@@ -149,7 +149,6 @@ struct SelectParams {
   RefineRows refine;
   std::uint32_t every_first;   // the columns [every_first, every_last) count as hits of every row, without a bracket
   std::uint32_t every_last;
-  bool owed_only;
   bool finish;                 // compute all that is left, sort, and write `lists`
   Candidate* lists;            // [rows, k], ascending, padded
   std::uint32_t* any_owed;     // one word, set where a row owes
