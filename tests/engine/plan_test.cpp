@@ -139,5 +139,24 @@ TEST(QueryPlan, SplitsTheBaseWhenQueriesAreTooFewForTheThreads) {
   EXPECT_EQ(plan_queries(1, 1000000, 64, 10, base, one, {.memory = kPlenty}).schedule, Schedule::by_query);
 }
 
+TEST(Plans, KeepWithinADevicesOwnMemory) {
+  core::DeviceInfo device{.threads = 3, .l2_bytes = 50 << 20, .panel_rows = 128, .panel_cols = 128, .most_tile_rows = 8192, .most_tile_cols = 32768,
+                          .memory = std::uint64_t{4} << 30, .row_bytes = [](Index k, Index d) { return static_cast<std::uint64_t>(100 * k + 12 * d + 20000); }};
+  const Index n = 3000000;
+  const Index d = 768;
+  const Wishes wishes{.memory = std::uint64_t{200} << 30};
+  const auto base = plan_base(n, d, of(Metric::l2), device, wishes, false);
+  EXPECT_GT(base.segments, 1);
+  // Packed rows, and doubles for exact sums.
+  EXPECT_LE(static_cast<std::uint64_t>(base.segment_rows) * (4 * (d + 1) + 8 * d), device.memory / 2);
+  EXPECT_EQ(base.tile_cols % device.panel_cols, 0);
+  const auto queries = plan_queries(n, n, d, 100, base, device, wishes);
+  EXPECT_LE(3 * static_cast<std::uint64_t>(queries.tile_rows) * device.row_bytes(100, d), device.memory / 4);
+  EXPECT_EQ(queries.tile_rows % device.panel_rows, 0);
+  EXPECT_EQ(plan_queries(n, n, d, 10, base, device, {.memory = std::uint64_t{200} << 30}).tile_rows, 8192);
+  device.memory = std::uint64_t{1} << 20;
+  EXPECT_EQ(code_of([&] { plan_base(n, d, of(Metric::l2), device, wishes, false); }), ErrorCode::out_of_memory);
+}
+
 }  // namespace
 }  // namespace tessera::testing
