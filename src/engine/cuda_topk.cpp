@@ -173,9 +173,12 @@ class CudaTopkWorker final : public core::TopkWorker {
     stream.copy_in(lane_->rows.data(), staging_.rows.data(), rows * static_cast<std::size_t>(shape_.padded) * sizeof(double));
     if (in_.narrowing != nullptr) {
       stream.copy_in(lane_->terms.data(), staging_.terms.data(), rows * sizeof(metrics::RowTerms));
-      stream.copy_in(lane_->packed.data(), staging_.packed.data(), rows * static_cast<std::size_t>(shape_.depth) * sizeof(float));
+      if (tensor_) {
+        tensor_->upload(in_.lanes.device(), *lane_, static_cast<Index>(rows));
+      } else {
+        stream.copy_in(lane_->packed.data(), staging_.packed.data(), rows * static_cast<std::size_t>(shape_.depth) * sizeof(float));
+      }
     }
-    if (tensor_) tensor_->upload(in_.lanes.device(), *lane_, static_cast<Index>(rows));
     stream.fill(lane_->hit_counts.data(), 0, rows * sizeof(std::uint32_t));
     stream.fill(lane_->any_owed.data(), 0, sizeof(std::uint32_t));
     stream.fill(lane_->counts.data(), 0, 2 * sizeof(std::uint64_t));
