@@ -55,7 +55,7 @@ Bytes screened(cuda::KernelId kernel) {
 Bytes searched(Kind kind, Index rows, Index cols, Index k, Index hits) {
   std::mt19937_64 random(5);
   const Stored base(make(kind, rows, cols, random), DType::f32);
-  const Stored queries(make(kind, 4, cols, random), DType::f32);
+  const Stored queries(make(kind, 2, cols, random), DType::f32);
   const KnnOptions options{.metric = {Metric::sqeuclidean}, .distances = DistanceType::float64, .schedule = Schedule::by_query, .threads = 1};
   const Neighbours lists = engine::search_streaming(queries.rows(), base.rows(), k, options, 1, over_the_shim(hits));
   Bytes bytes;
@@ -67,7 +67,7 @@ Bytes searched(Kind kind, Index rows, Index cols, Index k, Index hits) {
 /// Buffers that overflow, thresholds, exact sums, ties by id, and lists both in shared memory and not.
 Bytes searched_in_many_ways() {
   Bytes all;
-  for (const Bytes& part : {searched(Kind::normal, 900, 20, 5, 128), searched(Kind::small_integers, 900, 2, 40, 128), searched(Kind::normal, 900, 3, 600, 0)}) {
+  for (const Bytes& part : {searched(Kind::normal, 600, 20, 5, 128), searched(Kind::small_integers, 600, 2, 40, 128), searched(Kind::normal, 560, 3, 520, 0)}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

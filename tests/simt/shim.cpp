@@ -86,7 +86,12 @@ class Block {
 
   Block(unsigned threads, std::size_t shared_bytes)
       : threads_(threads), shared_(static_cast<unsigned char*>(::operator new(std::max<std::size_t>(shared_bytes, 1), std::align_val_t{16}))), shared_bytes_(shared_bytes) {
-    adopt_thread(main_);
+    static thread_local const Context here = [] {
+      Context context;
+      adopt_thread(context);
+      return context;
+    }();
+    main_ = here;
   }
   ~Block() {
     for (Thread& t : threads_) forget(t.context);
@@ -107,6 +112,7 @@ class Block {
     error_.clear();
     waiting_ = 0;
     any_ = false;
+    std::ranges::fill(exchanging_, 0u);
     ready_.resize(threads_.size());
     std::iota(ready_.begin(), ready_.end(), 0u);
     for (unsigned i = 0; i < threads_.size(); ++i) start(i);
@@ -174,6 +180,7 @@ class Block {
     self.mask = mask;
     self.from = from;
     self.value = value;
+    exchanging_[first / kWarp] |= 1u << lane;
     if (complete(first, self)) conclude(first, mask);
     leave();
     return threads_[running_].value;
@@ -253,6 +260,7 @@ class Block {
   }
 
   bool complete(unsigned first, const Thread& self) const {
+    if ((self.mask & ~exchanging_[first / kWarp]) != 0) return false;  // not all are there
     for (unsigned i = 0; i < kWarp; ++i) {
       if ((self.mask >> i & 1u) == 0) continue;
       const Thread& t = threads_[first + i];
@@ -264,6 +272,7 @@ class Block {
   void conclude(unsigned first, unsigned mask) {
     std::uint64_t brought[kWarp] = {};
     unsigned votes = 0;
+    exchanging_[first / kWarp] &= ~mask;
     for (unsigned i = 0; i < kWarp; ++i) {
       if ((mask >> i & 1u) == 0) continue;
       brought[i] = threads_[first + i].value;
@@ -306,6 +315,7 @@ class Block {
   Here barrier_{};           // where they wait
   bool any_ = false;
   bool any_result_ = false;
+  unsigned exchanging_[kMostThreads / kWarp] = {};  // lanes of each warp that wait at an exchange
   std::string error_;
   Places barriers_;
   Places exchanges_;

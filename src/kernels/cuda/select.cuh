@@ -102,6 +102,10 @@ class SelectRow {
 
   /// Computes all that is left and writes the k best.
   TESSERA_DEVICE void finish(Candidate* list) {
+    if (row_.pending > 0) {
+      lower_threshold(row_.pending);
+      drop_past_threshold();
+    }
     refine_pending();
     Candidate* sorted = best_;
     if (row_.best <= kSortedInShared) {
