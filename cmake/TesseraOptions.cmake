@@ -79,6 +79,8 @@ macro(tessera_find_FAISS)
   endif()
 endmacro()
 
+include(cmake/TesseraCuda.cmake)
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -89,6 +91,7 @@ tessera_optional(ZIP "libzip @LIBZIP_VERSION@: reading .npz files" "libzip not f
 tessera_optional(HDF5 "libhdf5 @HDF5_VERSION@: .h5 files" "libhdf5 not found: .h5 files are unsupported")
 tessera_optional(ZSTD "libzstd @LIBZSTD_VERSION@: .zarr with --compress zstd" "libzstd not found: no --compress zstd")
 tessera_optional(FAISS "FAISS @faiss_VERSION@: tessera ann" "FAISS, its BLAS or OpenMP not found: tessera ann is unsupported")
+tessera_optional(CUDA "CUDA @TESSERA_CUDA_VERSION@ for @TESSERA_CUDA_ARCHS_TEXT@: --backend cuda" "no nvcc of CUDA ${TESSERA_CUDA_OLDEST} or newer on PATH or in /usr/local/cuda: --backend cuda is unsupported")
 
 set(TESSERA_FEATURES "${TESSERA_FEATURES}" CACHE INTERNAL "")
 

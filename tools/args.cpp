@@ -13,8 +13,8 @@
 namespace tessera::cli {
 namespace {
 
-// Screens and backends of the command line that no build has yet; asking for one is no typing error.
-constexpr std::array<std::string_view, 2> kScreensToCome = {"bf16", "blas"};
+// Screens of the command line that no build has yet; asking for one is no typing error.
+constexpr std::array<std::string_view, 1> kScreensToCome = {"blas"};
 constexpr std::int64_t kMostThreads = 65'536;  // chosen: far past any machine, so that a slip is caught here
 
 Screen parse_screen_flag(std::string_view text) {
@@ -22,14 +22,11 @@ Screen parse_screen_flag(std::string_view text) {
   if (std::find(kScreensToCome.begin(), kScreensToCome.end(), text) != kScreensToCome.end()) {
     fail(ErrorCode::unsupported, "--screen {}: unsupported in this build; auto picks the fastest it has", text);
   }
-  fail(ErrorCode::invalid_argument, "--screen {}: wanted one of auto, int8, fp32, fp32-dot, fp32-direct, double", text);
+  fail(ErrorCode::invalid_argument, "--screen {}: wanted one of auto, int8, bf16, fp32, fp32-dot, fp32-direct, double", text);
 }
 
 BackendKind parse_backend_flag(std::string_view text) {
-  if (text == "cuda") {
-    fail(ErrorCode::unsupported, "--backend cuda: unsupported in this build; cpu gives the same answer");
-  }
-  return choose<BackendKind>("--backend", text, {{"auto", BackendKind::automatic}, {"cpu", BackendKind::cpu}});
+  return choose<BackendKind>("--backend", text, {{"auto", BackendKind::automatic}, {"cpu", BackendKind::cpu}, {"cuda", BackendKind::cuda}});
 }
 
 /// Powers of 1,024 that a suffix such as "G", "GB" or "GiB" stands for; −1: no such suffix.
@@ -68,7 +65,7 @@ void add_speed_options(Flags& flags, SpeedArgs& args) {
               "Budget for buffers, e.g. 8G or 512M (default: half of what is free)");
   flags.value("--backend NAME", args.backend, kGroupSpeed, "auto | cpu | cuda");
   flags.value("--screen NAME", args.screen, kGroupSpeed,
-              "How pairs are dismissed before double precision: auto | int8 | fp32 | fp32-dot | fp32-direct | double");
+              "How pairs are dismissed before double precision: auto | int8 | bf16 | fp32 | fp32-dot | fp32-direct | double");
   flags.value("--tile N", args.tile, kGroupSpeed, "Base rows per tile (default: from the cache sizes)");
   flags.value("--prune NAME", args.prune, kGroupSpeed,
               "Reorder the base into compact tiles and never visit far ones: auto (low dimensions) | on | off");

@@ -50,6 +50,29 @@ struct InfoArgs {
   PrintArgs print;
 };
 
+Json to_json(const CudaInfo& cuda) {
+  Json gpus = Json::array();
+  for (const GpuInfo& gpu : cuda.gpus) {
+    gpus.push_back({{"name", gpu.name},
+                    {"compute_capability", gpu.compute_capability},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"memory_bytes", gpu.memory},
+                    {"usable", gpu.usable}});
+  }
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return {{"toolkit", or_null(cuda.toolkit)}, {"driver", or_null(cuda.driver)}, {"unavailable", or_null(cuda.unavailable)}, {"gpus", gpus}};
+}
+
+void print_cuda(const CudaInfo& cuda) {
+  const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
+  fmt::print("cuda     toolkit {}, driver {}\n", or_none(cuda.toolkit), or_none(cuda.driver));
+  if (!cuda.unavailable.empty()) fmt::print("gpu      none: {}\n", cuda.unavailable);
+  for (const GpuInfo& gpu : cuda.gpus) {
+    fmt::print("gpu      {}, compute capability {}, {} multiprocessors, {}{}\n", gpu.name, gpu.compute_capability, gpu.multiprocessors,
+               human_bytes(static_cast<double>(gpu.memory)), gpu.usable ? "" : " (too old)");
+  }
+}
+
 void print_build(const InfoArgs& args) {
   const BuildInfo build = build_info();
   if (args.print.json) {
@@ -61,12 +84,14 @@ void print_build(const InfoArgs& args) {
                 {"isa", build.isa},
                 {"isas_built", build.isas_built},
                 {"isas_usable", build.isas_usable},
-                {"threads", build.threads}});
+                {"threads", build.threads},
+                {"cuda", to_json(build.cuda)}});
     return;
   }
   fmt::print("tessera {}\n", version());
   fmt::print("isa      {} (usable here: {}; built: {})\n", build.isa, join(build.isas_usable), join(build.isas_built));
   fmt::print("threads  {}\n", build.threads);
+  print_cuda(build.cuda);
   for (const auto& [name, state] : build.features) fmt::print("{:<8} {}\n", name, state);
   fmt::print("reads    {}\nwrites   {}\n", join(readable_formats()), join(writable_formats()));
 }

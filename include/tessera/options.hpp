@@ -47,10 +47,17 @@ enum class Images : std::uint8_t {
 };
 
 enum class DistanceType : std::uint8_t { float32, float64 };
-enum class BackendKind : std::uint8_t { automatic, cpu };
+
+/// Where distances are computed; speed only. `automatic` is the CPU as yet: a GPU has to be asked for.
+enum class BackendKind : std::uint8_t {
+  automatic,
+  cpu,
+  cuda  ///< an NVIDIA GPU; Error{unsupported} where the build has no CUDA or the machine no usable device
+};
 
 /// How pairs are dismissed before double precision; speed only, never the answer.
-enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision, int8 };
+/// bf16 is for tensor cores alone: Error{unsupported} on the CPU, and on devices whose way of adding is not known.
+enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision, int8, bf16 };
 
 /// Who works on what; speed only.
 enum class Schedule : std::uint8_t { automatic, by_query, by_base };
@@ -58,7 +65,7 @@ enum class Schedule : std::uint8_t { automatic, by_query, by_base };
 /// Whether base rows are reordered into compact tiles, and tiles too far from a query are never visited; speed only.
 enum class Pruning : std::uint8_t { automatic, off, on };
 
-/// Names as the command spells them ("auto", "int8", "fp32", "fp32-dot", "double", "by-query", ...).
+/// Names as the command spells them ("auto", "int8", "bf16", "fp32", "fp32-dot", "double", "by-query", ...).
 TESSERA_API std::string_view name_of(Screen screen) noexcept;
 TESSERA_API std::optional<Screen> parse_screen(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(Schedule schedule) noexcept;

@@ -31,12 +31,13 @@ bool has_word(std::string_view words, std::string_view word) noexcept {
 }
 
 
-constexpr std::array<std::pair<Screen, std::string_view>, 6> kScreens = {{{Screen::automatic, "auto"},
+constexpr std::array<std::pair<Screen, std::string_view>, 7> kScreens = {{{Screen::automatic, "auto"},
                                                                           {Screen::fp32, "fp32"},
                                                                           {Screen::fp32_direct, "fp32-direct"},
                                                                           {Screen::fp32_dot, "fp32-dot"},
                                                                           {Screen::double_precision, "double"},
-                                                                          {Screen::int8, "int8"}}};
+                                                                          {Screen::int8, "int8"},
+                                                                          {Screen::bf16, "bf16"}}};
 constexpr std::array<std::pair<Schedule, std::string_view>, 3> kSchedules = {
     {{Schedule::automatic, "auto"}, {Schedule::by_query, "by-query"}, {Schedule::by_base, "by-base"}}};
 constexpr std::array<std::pair<Pruning, std::string_view>, 3> kPrunings = {

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "engine/canonical_pair.hpp"
 #include "engine/cpu_topk.hpp"
-#include "metrics/bound.hpp"
+#include "metrics/key_form.hpp"
 #include "select/row_state.hpp"
 
 namespace tessera::engine {
@@ -17,9 +16,8 @@ class CpuRefiner final : public select::Refiner {
  public:
   explicit CpuRefiner(const CpuTopkInputs& in)
       : traits_(in.traits), panels_(in.panels), reader_(in.kernels, in.panels.rows, in.traits.unit_rows),
-        pair_(in.kernels, in.traits, in.lattice), z_scale_(in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
+        pair_(in.kernels, in.traits, in.lattice), scale_(in.traits, in.narrowing != nullptr ? in.narrowing->bound.z_scale : 1.0),
         stored_sum_(!in.traits.nearest_image && stored_as_floats(reader_) ? in.kernels.canonical_f32[static_cast<int>(in.traits.canonical)] : nullptr),
-        z_cap_(metrics::float_down(in.traits.z_cap * z_scale_)),
         base_row_(static_cast<std::size_t>(reader_.padded())),
         ahead_(static_cast<std::size_t>(std::clamp<Index>(kPrefetchBytes / std::max<Index>(1, reader_.rows().cols * reader_.rows().col_stride), 1, kMostAhead))) {}
 
@@ -33,8 +31,8 @@ class CpuRefiner final : public select::Refiner {
     }
     refined_ += std::ssize(pairs);
   }
-  float z_above(double key) const noexcept override { return metrics::float_up(traits_.z_of_key(key) * z_scale_); }
-  float widest(float z) const noexcept override { return z >= z_cap_ ? std::numeric_limits<float>::infinity() : z; }
+  float z_above(double key) const noexcept override { return scale_.z_above(key); }
+  float widest(float z) const noexcept override { return scale_.widest(z); }
 
   double key(Index position) noexcept {
     if (stored_sum_ != nullptr) {
@@ -71,9 +69,8 @@ class CpuRefiner final : public select::Refiner {
   const prepare::Panels& panels_;
   prepare::RowReader reader_;
   CanonicalPair pair_;
-  double z_scale_;
+  metrics::KeyScale scale_;
   kernels::StoredCanonicalKernel stored_sum_;  // null: rows are converted first
-  float z_cap_;
   support::AlignedBuffer<double> base_row_;
   std::size_t ahead_;  // rows on their way while one is summed
   const double* query_ = nullptr;

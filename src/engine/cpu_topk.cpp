@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/cpu_refiner.hpp"
+#include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
 #include "select/nth_smallest.hpp"
 #include "select/row_state.hpp"
@@ -25,21 +26,14 @@ using select::RowState;
 using support::AlignedBuffer;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kZeroRowKey = 1.0;  // cosine: a zero row is at 1 from every other row
 
 template <class T>
 AlignedBuffer<T> buffer(Index size) {
   return AlignedBuffer<T>(static_cast<std::size_t>(size));
 }
 
-/// What kind of answer a query gets.
-enum class RowKind : std::uint8_t { searched, skipped, zero };
-
-struct QueryRow {
+struct QueryRow : QueryIdentity {
   RowState state;
-  RowKind kind = RowKind::searched;
-  std::int64_t own_id = -1;        // of the base row that is this query, when queries are base rows
-  bool drop_own = false;           // exclude and first
   prepare::NarrowedRow narrow;
   metrics::PairBound bound;        // against the current tile
 };
@@ -55,7 +49,7 @@ struct QueryPanel {
 class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
  public:
   explicit CpuTopkWorker(const CpuTopkInputs& in)
-      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), depth_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
+      : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), identities_(in.queries, in.base, in.denied, {.first_id = in.panels.rows.first_id, .count = in.panels.count, .special = &in.panels.special}), depth_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
         hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
         capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->int8)), rows_(static_cast<std::size_t>(in.tile_rows)),
         query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * depth_)), row_factors_(buffer<float>(in.tile_rows)), row_reaches_(buffer<float>(in.tile_rows)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
@@ -95,13 +89,11 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   }
 
   void place_self(Candidate* lists) override {
-    if (in_.queries.self != SelfMode::first) return;
     for (Index r = 0; r < count_; ++r, lists += capacity_.k) {
       const QueryRow& row = rows_[static_cast<std::size_t>(r)];
-      if (row.kind == RowKind::skipped || row.own_id < 0) continue;
+      if (!identities_.goes_first(row)) continue;
       refiner_.set_query(query_row(r));
-      std::copy_backward(lists, lists + capacity_.k - 1, lists + capacity_.k);
-      lists[0] = {self_key(row), row.own_id};
+      identities_.put_self_first(row, refiner_.key_to_itself(), lists);
     }
   }
 
@@ -144,65 +136,14 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   /// Narrowed rows that are farther apart have a score past the threshold of every row in the block.
   float reach() const noexcept { return *std::max_element(thresholds_.begin(), thresholds_.begin() + count_); }
 
-  // --- the rows a screen does not see ------------------------------------------------------------------------------
-
-  static bool contains(const std::vector<Index>& sorted, Index row) { return std::ranges::binary_search(sorted, row); }
-
-  /// A zero row is at 0 from itself and at 1 from everything else; other rows are what the metric says.
-  double self_key(const QueryRow& row) noexcept { return row.kind == RowKind::zero ? 0.0 : refiner_.key_to_itself(); }
-
   void begin_row(Index r, const Candidate* carry, bool lead) {
-    const Index q = in_.queries.row_at(first_row_ + r);
     QueryRow& row = rows_[static_cast<std::size_t>(r)];
-    const auto& special = in_.queries.special;
-    row.kind = contains(special.skipped, q) ? RowKind::skipped : contains(special.zero, q) ? RowKind::zero : RowKind::searched;
-    const std::int64_t id = in_.queries.queries.first_id + q;
-    const bool is_base_row = in_.queries.self != SelfMode::none && id >= in_.base.first_id && id < in_.base.first_id + in_.base.rows &&
-                             !contains(in_.denied, id - in_.base.first_id);
-    row.own_id = is_base_row ? id : -1;
-    row.drop_own = is_base_row && in_.queries.self != SelfMode::natural;
+    static_cast<QueryIdentity&>(row) = identities_.identity(first_row_ + r);
     row.state.reset(capacity_, pending_.data() + r * capacity_.pending, best_.data() + r * capacity_.k);
     if (row.kind == RowKind::skipped) return;
-    reader_.read(q, query_row(r));
-    if (carry != nullptr) seed_without_self(row, carry);
-    if (lead) seed_zero_rows(row);
-  }
-
-  /// Lists of earlier segments; the self-first entry is put in again at the end.
-  void seed_without_self(QueryRow& row, const Candidate* carry) {
-    seed_.assign(carry, carry + capacity_.k);
-    if (row.drop_own) std::erase_if(seed_, [&](const Candidate& c) { return c.id == row.own_id; });
-    row.state.seed(seed_.data(), std::ssize(seed_), refiner_, scratch_);
-  }
-
-  /// Base rows that are zero are at 1 from every query; to a zero query every base row is at 1.
-  void seed_zero_rows(QueryRow& row) {
-    const auto& zero = in_.panels.special.zero;
-    seed_.clear();
-    if (row.kind == RowKind::zero && in_.queries.self == SelfMode::natural) seed_natural_self(row);
-    // One more than k, because the query's own row may have to go.
-    const Index wanted = capacity_.k + 1;
-    for (Index i = 0; i < std::min(wanted, std::ssize(zero)); ++i) seed_other(row, in_.panels.rows.first_id + zero[static_cast<std::size_t>(i)]);
-    if (row.kind == RowKind::zero) {
-      // All are at 1, so the smallest ids win; positions need not follow them.
-      Index left = std::min(wanted, in_.panels.count);
-      for (Index i = 0; left > 0; ++i) {
-        if (contains(zero, i) || contains(in_.panels.special.skipped, i) || contains(in_.panels.special.denied, i)) continue;
-        seed_other(row, in_.panels.rows.first_id + i);
-        --left;
-      }
-    }
-    if (!seed_.empty()) row.state.seed(seed_.data(), std::ssize(seed_), refiner_, scratch_);
-  }
-
-  void seed_natural_self(const QueryRow& row) {
-    const Index in_segment = row.own_id - in_.panels.rows.first_id;
-    if (row.own_id >= 0 && contains(in_.panels.special.zero, in_segment)) seed_.push_back({0.0, row.own_id});
-  }
-
-  void seed_other(const QueryRow& row, std::int64_t id) {
-    if (row.own_id >= 0 && id == row.own_id && (row.drop_own || row.kind == RowKind::zero)) return;
-    seed_.push_back({kZeroRowKey, id});
+    reader_.read(in_.queries.row_at(first_row_ + r), query_row(r));
+    const auto seeds = identities_.seeds(row, carry, lead);
+    if (!seeds.empty()) row.state.seed(seeds.data(), std::ssize(seeds), refiner_, scratch_);
   }
 
   // --- fp32 screens ------------------------------------------------------------------------------------------------
@@ -365,6 +306,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   CpuTopkInputs in_;
   prepare::RowReader reader_;
   CpuRefiner refiner_;
+  QueryRows identities_;
   Index depth_;                           // words of a packed row
   Index padded_;
   Index hits_per_row_;
@@ -388,7 +330,6 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   AlignedBuffer<Candidate> refined_;
   AlignedBuffer<double> columns_;         // [kDoubleCols, padded]; double screen
   select::Scratch scratch_;
-  std::vector<Candidate> seed_;
   std::vector<QueryPanel> query_panels_;
   Index panel_count_ = 0;
   prepare::NearToFar walk_{in_.panels.tree, {in_.kernels, in_.traits.direct_element}, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};

@@ -2,6 +2,7 @@
 #include "engine/plan.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "prepare/panels.hpp"
 #include "support/fail.hpp"
@@ -10,8 +11,6 @@ namespace tessera::engine {
 namespace {
 
 constexpr Index kLargestSegment = Index{1} << 30;  // positions are 32-bit inside a segment
-constexpr Index kMostTileCols = 4096;              // more would let thresholds grow stale
-constexpr Index kMostTileRows = 256;               // measured: no gain beyond, and coarser load balance
 
 Index round_up(Index value, Index unit) noexcept { return (value + unit - 1) / unit * unit; }
 Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
@@ -19,7 +18,7 @@ Index divide_up(Index a, Index b) noexcept { return (a + b - 1) / b; }
 Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::DeviceInfo& device, Screen wish) {
   if (wish == Screen::double_precision || d > kLargestScreenedCols) return Screen::double_precision;
   if (traits.nearest_image) {
-    if (wish == Screen::fp32_dot || wish == Screen::int8) {
+    if (wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::bf16) {
       support::fail(ErrorCode::unsupported, "the {} screen has no form for {}: use auto or fp32-direct", name_of(wish), name_of(traits.metric));
     }
     return Screen::fp32_direct;
@@ -33,7 +32,10 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::D
   if (wish == Screen::int8 && (!traits.has_dot || !device.has_int8)) {
     support::fail(ErrorCode::unsupported, "the int8 screen has no form for {} on this CPU: use auto or fp32", name_of(traits.metric));
   }
-  if (wish == Screen::int8 && d <= kLargestInt8Cols) return Screen::int8;
+  if (wish == Screen::bf16 && (!traits.has_dot || !device.has_bf16)) {
+    support::fail(ErrorCode::unsupported, "the bf16 screen is for tensor cores (the cuda backend on A100, H100 or H200), and for l2, sqeuclidean, cosine and inner_product: use auto or fp32");
+  }
+  if ((wish == Screen::int8 || wish == Screen::bf16) && d <= kLargestInt8Cols) return wish;
   if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
   if (!traits.has_dot) return Screen::fp32_direct;
   if (!traits.has_direct) return Screen::fp32_dot;
@@ -48,6 +50,19 @@ bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Scree
                   name_of(traits.metric));
   }
   return possible && (wish == Pruning::on || (wish == Pruning::automatic && d <= kPrunedUpTo && n >= kPrunedFrom));
+}
+
+/// Whole panels that half of a device's own memory holds: packed, and once more for exact sums, as doubles at worst.
+Index panels_on_device(Index d, Index depth, Index width, const core::DeviceInfo& device) noexcept {
+  if (device.memory == 0) return std::numeric_limits<Index>::max() / width;
+  const auto panel = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(4 * (depth + 2) + 8 * d);
+  return static_cast<Index>(device.memory / 2 / panel);
+}
+
+/// Query rows that a quarter of a device's own memory holds for every worker.
+Index rows_on_device(Index k, Index d, const core::DeviceInfo& device) noexcept {
+  if (device.memory == 0) return std::numeric_limits<Index>::max();
+  return static_cast<Index>(device.memory / 4 / static_cast<std::uint64_t>(device.threads) / device.row_bytes(k, d));
 }
 
 }  // namespace
@@ -71,7 +86,7 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
   plan.pruned = plan.pruned && packed + ordering <= budget;
   const std::uint64_t panel = packed + (plan.pruned ? ordering : 0);
   const auto affordable_panels = static_cast<Index>(std::min<std::uint64_t>(budget / panel, static_cast<std::uint64_t>(kLargestSegment / width)));
-  const Index affordable = affordable_panels * width;
+  const Index affordable = std::min(affordable_panels, panels_on_device(d, plan.depth, width, device)) * width;
   if (whole && affordable < n) {
     support::fail(ErrorCode::out_of_memory,
                   "preparing {} rows of {} columns takes {} bytes, {} are allowed: raise the memory budget, or search without "
@@ -85,7 +100,7 @@ core::BasePlan plan_base(Index n, Index d, const metrics::MetricTraits& traits, 
 
   // Half of L2 holds the tile; the other half is for the query panel at work and for row states.
   const Index row_bytes = plan.depth * static_cast<Index>(plan.screen == Screen::double_precision ? sizeof(double) : sizeof(float));
-  const Index usual = plan.pruned ? width : std::min(device.l2_bytes / 2 / row_bytes, kMostTileCols);
+  const Index usual = plan.pruned ? width : std::min(device.l2_bytes / 2 / row_bytes, device.most_tile_cols);
   const Index wish = wishes.tile > 0 ? wishes.tile : usual;
   const Index tile = round_up(std::clamp<Index>(wish, 1, std::max<Index>(n, 1)), width);
   plan.tile_cols = std::min(tile, affordable);
@@ -112,9 +127,9 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
   const Index by_cache = device.l2_bytes / (base.depth * static_cast<Index>(sizeof(float)));
   const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + (base.screen == Screen::int8 ? 4 : 2) * 12) + 4096;
   const auto by_memory = static_cast<Index>(std::min<std::uint64_t>(
-      wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(kMostTileRows)));
-  Index rows = std::clamp(by_cache, unit, kMostTileRows);
-  rows = std::max<Index>(1, std::min(rows, by_memory));
+      wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(device.most_tile_rows)));
+  Index rows = std::clamp(by_cache, unit, device.most_tile_rows);
+  rows = std::max<Index>(1, std::min({rows, by_memory, rows_on_device(k, d, device)}));
   if (rows > unit) rows = rows / unit * unit;
 
   const Index column_tiles = std::max<Index>(1, divide_up(std::min(nb, base.segment_rows), base.tile_cols));

@@ -5,6 +5,8 @@
 #include <cstdlib>
 
 #include "engine/cpu_backend.hpp"
+#include "engine/cuda_backend.hpp"
+#include "kernels/cuda/runtime.hpp"
 #include "support/cpu.hpp"
 #include "support/fail.hpp"
 
@@ -63,6 +65,9 @@ const kernels::CpuKernels& select_kernels() {
   support::fail(ErrorCode::invalid_argument, "TESSERA_FORCE_ISA is '{}': wanted one of {}", wanted, joined(isas_built()));
 }
 
-std::unique_ptr<core::Backend> make_backend(BackendKind, int threads) { return make_cpu_backend(select_kernels(), threads); }
+std::unique_ptr<core::Backend> make_backend(BackendKind kind, int threads) {
+  if (kind == BackendKind::cuda) return make_cuda_backend(cuda::open_device(), select_kernels());
+  return make_cpu_backend(select_kernels(), threads);
+}
 
 }  // namespace tessera::engine

@@ -19,6 +19,7 @@ std::vector<std::string> isas_usable();
 const kernels::CpuKernels& select_kernels();
 
 /// threads is the executor's, for plans.
+/// throws   Error{unsupported} for cuda where the build or the machine has none.
 std::unique_ptr<core::Backend> make_backend(BackendKind kind, int threads);
 
 }  // namespace tessera::engine

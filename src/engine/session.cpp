@@ -207,12 +207,13 @@ class Search {
 
 }  // namespace
 
-Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options, double bound_inflation) {
+Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options, double bound_inflation,
+                            const BackendMaker& maker) {
   const Stopwatch total;
   const Wishes wishes = wishes_of(options);
   check_result_size(queries.rows, k, wishes);
   const auto executor = make_executor(options.threads);
-  const auto backend = make_backend(options.backend, executor->threads());
+  const auto backend = maker ? maker(options.backend, executor->threads()) : make_backend(options.backend, executor->threads());
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base);
   core::BaseProblem problem = problem_of(base, options, bound_inflation);

@@ -2,6 +2,7 @@
 // Here: one call from options to Neighbours: executor, backend, plan, segments, sink. Not here: the tile loop (run.hpp).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,9 +12,13 @@
 
 namespace tessera::engine {
 
+using BackendMaker = std::function<std::unique_ptr<core::Backend>(BackendKind kind, int threads)>;
+
 /// Searches a base that is prepared a segment at a time, within the memory budget.
-/// bound_inflation is 1; tests lower it to see that a broken certificate is found out.
-Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options, double bound_inflation = 1);
+/// bound_inflation is 1; tests lower it to see that a broken certificate is found out. They bring backends of their own, too; null: the
+/// registry's.
+Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, const KnnOptions& options, double bound_inflation = 1,
+                            const BackendMaker& maker = {});
 
 /// A base that stays prepared.
 class WholeBase {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Here: proven brackets between a screen's fp32 score and the canonical double it stands for (docs/numerics.md derives
-// each line). Not here: scores (kernels/) and decisions (select/).
+// each line). Not here: scores (kernels/) and decisions (select/). Everything but make_context() also runs on a GPU.
 //
 // Everything is in scaled units: rows were multiplied by an exact power of two s, so squared values by s^2 (z_scale).
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "metrics/threshold_line.hpp"
 #include "metrics/traits.hpp"
+#include "support/host_device.hpp"
 #include "tessera/rows.hpp"
 
 namespace tessera::metrics {
@@ -24,7 +25,7 @@ struct BoundContext {
   double centre_norm = 0;   // |c|, scaled, rounded up
   double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
   double fold_slack = 0;    // periodic: what folding in fp32 may do to the root of a score, scaled
-  bool integers = false;    // products of 8-bit integers, whose sum is exact, instead of an fp32 chain
+  bool by_row = false;      // rows are coarse (8-bit, bf16): the score itself has the base row's own residual taken off
 
   double gamma = 0;          // relative error of the chain
   double eta = 0;            // underflow inside it
@@ -32,7 +33,10 @@ struct BoundContext {
   double canonical_eta = 0;  // underflow inside it
   double canonical_u = 0;    // (lanes + 16) U: the canonical sum's absolute rounding, and this file's own
 };
+/// integers: of products of 8-bit integers, whose sum is exact, instead of an fp32 chain.
 BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate, bool integers = false) noexcept;
+/// The context of the same dot screen with products of bf16 summed by tensor cores, within gamma of the sum of their sizes.
+BoundContext make_tensor_context(const BoundContext& fp32, double gamma) noexcept;
 
 /// What one packed row contributes. For a tile of base rows: the largest of each, over its rows.
 struct RowTerms {
@@ -47,30 +51,30 @@ struct RowTerms {
 class PairBound {
  public:
   PairBound() = default;
-  PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
+  TESSERA_HOST_DEVICE PairBound(const BoundContext& context, const RowTerms& query, const RowTerms& tile) noexcept;
 
-  /// 8-bit screens: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
-  float threshold(double tau) const noexcept;
-  float lower(float score) const noexcept;
-  float upper(float score) const noexcept;
+  /// Where BoundContext::by_row: the score already has reach * col_residual taken off, for the base row's own residual; see score_reach().
+  TESSERA_HOST_DEVICE float threshold(double tau) const noexcept;
+  TESSERA_HOST_DEVICE float lower(float score) const noexcept;
+  TESSERA_HOST_DEVICE float upper(float score) const noexcept;
 
   /// Of forms by way of a root: brackets linear in the score from now on. They are as tight where z is about this, and right everywhere.
-  void linearise(double z) noexcept;
+  TESSERA_HOST_DEVICE void linearise(double z) noexcept;
 
   /// Of direct forms: a line that is nowhere below threshold(upper(score)), close to it where z is about this. No cap.
   ThresholdLine threshold_line(double z) const noexcept;
 
  private:
-  double share_near(double z) const noexcept;
-  void prepare_linear() noexcept;
-  float root_lower(float score) const noexcept;
-  float root_upper(float score) const noexcept;
+  TESSERA_HOST_DEVICE double share_near(double z) const noexcept;
+  TESSERA_HOST_DEVICE void prepare_linear() noexcept;
+  TESSERA_HOST_DEVICE float root_lower(float score) const noexcept;
+  TESSERA_HOST_DEVICE float root_upper(float score) const noexcept;
 
   bool root_ = false;  // slack adds to the root of the score, not to the score
   bool root_brackets_ = false;  // and so do brackets
   double shift_ = 0;   // true z = score + shift, up to slack (additive forms)
   double slack_ = 0;   // absolute: what narrowing and the fp32 chain may add
-  double above_ = 0;   // more of it, upwards only: what an 8-bit score has had taken off, and what that was for
+  double above_ = 0;   // more of it, upwards only: what a score has had taken off by row, and what that was for
   double rho_ = 0;     // relative error of the score itself (direct forms)
   double eta_ = 0;     // underflow inside the score
   double rel_ = 0;     // relative rounding of the canonical sum
@@ -82,29 +86,14 @@ class PairBound {
   double absolute_ = 0;
 };
 
-/// 8-bit screens: what a score of this query takes off for every unit of the base row's residual. An upper bound.
-float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
+/// Where BoundContext::by_row: what a score of this query takes off for every unit of the base row's residual. An upper bound.
+TESSERA_HOST_DEVICE float score_reach(const BoundContext& context, const RowTerms& query) noexcept;
 
 /// A float at or above / below a double, at most two ulps away where float reaches that far. A bound past the other end of float
 /// stops at its largest number: -inf above a value would dismiss everything. NaN stays.
-inline float float_up(double value) noexcept {
-  const double raised = value + std::abs(value) * 0x1p-23 + 0x1p-149;
-  return static_cast<float>(raised < -kLargestFloat || value == -std::numeric_limits<double>::infinity() ? -static_cast<double>(kLargestFloat) : raised);
-}
-inline float float_down(double value) noexcept { return -float_up(-value); }
-
-inline float PairBound::lower(float score) const noexcept {
-  if (root_brackets_) return root_lower(score);
-  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return -std::numeric_limits<float>::infinity();
-  const double z = score * lower_factor_ + lower_offset_;
-  return float_down(z - std::abs(z) * relative_ - absolute_);
-}
-
-inline float PairBound::upper(float score) const noexcept {
-  if (root_brackets_) return root_upper(score);
-  if (!(std::abs(score) < std::numeric_limits<float>::infinity())) return std::numeric_limits<float>::infinity();
-  const double z = score * upper_factor_ + upper_offset_;
-  return float_up(z + std::abs(z) * relative_ + absolute_);
-}
+TESSERA_HOST_DEVICE float float_up(double value) noexcept;
+TESSERA_HOST_DEVICE float float_down(double value) noexcept;
 
 }  // namespace tessera::metrics
+
+#include "metrics/bound_math.hpp"  // the definitions, inline

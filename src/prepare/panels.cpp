@@ -16,12 +16,6 @@ constexpr Index kPositionsPerTask = 1024;
 
 Index panels_of(Index rows, Index width) noexcept { return (rows + width - 1) / width; }
 
-void take_maxima(RowTerms& into, const RowTerms& row) noexcept {
-  into.norm2 = std::max(into.norm2, row.norm2);
-  into.norm = std::max(into.norm, row.norm);
-  into.residual = std::max(into.residual, row.residual);
-}
-
 /// One worker's rows on their way into a panel.
 class PanelPacker {
  public:
@@ -143,6 +137,12 @@ void pack_in_order(const RowReader& reader, const Narrowing& narrowing, core::Ex
 }
 
 }  // namespace
+
+void take_maxima(RowTerms& into, const RowTerms& row) noexcept {
+  into.norm2 = std::max(into.norm2, row.norm2);
+  into.norm = std::max(into.norm, row.norm);
+  into.residual = std::max(into.residual, row.residual);
+}
 
 std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept {
   if (screen == Screen::double_precision) return 0;

@@ -58,6 +58,9 @@ inline constexpr Index kPrunedRows = 8;
 /// Columns that a row of d columns has in Panels::exact: 4 or 8; 0 where d is too large for it.
 inline Index exact_columns(Index d) noexcept { return d > kernels::kMostGathered ? 0 : d <= 4 ? 4 : 8; }
 
+/// The terms of a tile, with one more row in it.
+void take_maxima(metrics::RowTerms& into, const metrics::RowTerms& row) noexcept;
+
 /// Bytes that packing n rows of `depth` words will take.
 std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept;
 

@@ -123,12 +123,55 @@ class Usage(CliTest):
 
 
 class Unsupported(CliTest):
-    def test_known_but_absent_backends_and_screens_exit_1(self):
+    def test_known_but_absent_screens_exit_1(self):
         self.random_files()
-        for flag, value in [("--backend", "cuda"), ("--screen", "bf16"), ("--screen", "blas")]:
+        for value, why in [("bf16", "tensor cores"), ("blas", "unsupported in this build")]:
             with self.subTest(value):
-                error = self.run_tessera("topk", "-b", "base.npy", "-k", 3, flag, value, expect=1).stderr
-                self.assertIn("unsupported in this build", error)
+                error = self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--screen", value, "--backend", "cpu", expect=1).stderr
+                self.assertIn(why, error)
+
+
+class CudaBackend(CliTest):
+    """On a machine without a GPU, or in a build without CUDA. With one, bench/gpu_correct.py takes over."""
+
+    # No device is visible so, whatever the machine has.
+    HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
+
+    def refused(self, *args):
+        """One line that says what is missing and what to do instead."""
+        error = self.run_tessera(*args, "--backend", "cuda", expect=1, env=self.HIDDEN).stderr
+        self.assertEqual(error.count("\n"), 1, error)
+        cuda = json.loads(self.run_tessera("info", "--json", env=self.HIDDEN).stdout)["cuda"]
+        self.assertIn(cuda["unavailable"], error)
+        self.assertIn("the cpu backend gives the same answer", error)
+
+    def test_every_command_that_searches_says_why_there_is_none(self):
+        self.random_files()
+        self.refused("topk", "-b", "base.npy", "-k", 3)
+        self.refused("graph", "-b", "base.npy", "-k", 3, "-o", "graph.npz")
+        self.refused("dump", "-b", "base.npy", "-o", "d.npy")
+        self.refused("bench", "--rows", 100, "--dims", 3, "--query-rows", 10)
+        self.assertEqual([p.name for p in self.dir.glob("*d.npy*")] + [p.name for p in self.dir.glob("*graph*")], [])
+
+    def test_auto_takes_the_cpu(self):
+        self.random_files()
+        report = json.loads(self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--backend", "auto", "--json", env=self.HIDDEN).stdout)
+        self.assertEqual(report["backend"], "cpu")
+
+    def test_other_names_are_a_usage_error(self):
+        self.random_files()
+        error = self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--backend", "rocm", expect=2).stderr
+        self.assertIn("--backend rocm: wanted one of auto, cpu, cuda", error)
+
+    def test_info_says_what_there_is(self):
+        cuda = json.loads(self.run_tessera("info", "--json", env=self.HIDDEN).stdout)["cuda"]
+        self.assertEqual(sorted(cuda), ["driver", "gpus", "toolkit", "unavailable"])
+        self.assertEqual(cuda["gpus"], [])
+        self.assertTrue(cuda["unavailable"])
+        built = json.loads(self.run_tessera("info", "--json").stdout)["features"]["CUDA"].startswith("on")
+        self.assertEqual(cuda["toolkit"] is not None, built)
+        text = self.run_tessera("info", env=self.HIDDEN).stdout
+        self.assertIn(f"gpu      none: {cuda['unavailable']}", text)
 
 
 class BrokenInputs(CliTest):
@@ -593,7 +636,7 @@ class Info(CliTest):
 
     def test_the_build_is_described(self):
         build = self.info()
-        for key in ["command", "version", "features", "isa", "isas_built", "isas_usable", "threads"]:
+        for key in ["command", "version", "features", "isa", "isas_built", "isas_usable", "threads", "cuda"]:
             self.assertIn(key, build)
         self.assertIn(build["isa"], build["isas_usable"])
         self.assertLessEqual(set(build["isas_usable"]), set(build["isas_built"]))

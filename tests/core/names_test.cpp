@@ -22,7 +22,7 @@ TEST(Names, OfMetricsReadBackAndHaveAliases) {
 }
 
 TEST(Names, OfOptionsReadBack) {
-  for (const Screen s : {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision}) EXPECT_EQ(parse_screen(name_of(s)), s);
+  for (const Screen s : {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8, Screen::bf16}) EXPECT_EQ(parse_screen(name_of(s)), s);
   for (const Schedule s : {Schedule::automatic, Schedule::by_query, Schedule::by_base}) EXPECT_EQ(parse_schedule(name_of(s)), s);
   for (const SelfMode m : {SelfMode::none, SelfMode::natural, SelfMode::exclude, SelfMode::first}) EXPECT_EQ(parse_self_mode(name_of(m)), m);
   EXPECT_EQ(parse_screen("fp64"), std::nullopt);

@@ -42,6 +42,7 @@ TEST(BasePlan, ChoosesAScreenTheMetricHas) {
   EXPECT_EQ(chosen(Metric::cosine, 100, Screen::int8), Screen::int8);
   EXPECT_EQ(chosen(Metric::cosine, engine::kLargestInt8Cols + 1, Screen::int8), Screen::fp32_dot);
   EXPECT_EQ(code_of([&] { chosen(Metric::l1, 100, Screen::int8); }), ErrorCode::unsupported);
+  EXPECT_EQ(code_of([&] { chosen(Metric::l2, 100, Screen::bf16); }), ErrorCode::unsupported) << "no tensor cores";
   EXPECT_EQ(code_of([&] { chosen(Metric::l1, 3, Screen::fp32_dot); }), ErrorCode::unsupported);
   EXPECT_EQ(code_of([&] { chosen(Metric::inner_product, 3, Screen::fp32_direct); }), ErrorCode::unsupported);
 }
@@ -190,6 +191,25 @@ TEST(ValuesPlan, RefusesTilesWhoseScratchDoesNotFit) {
   // 1,000 x 1,000 floats and their mirror image take 8 MB, the rows' scratch 9.3 MB.
   EXPECT_EQ(code_of([&] { engine::plan_values(problem, costs, {.tile_rows = 1'000, .tile_cols = 1'000, .threads = 1, .memory = 16'000'000}); }), ErrorCode::out_of_memory);
   EXPECT_EQ(engine::plan_values(problem, costs, {.tile_rows = 1'000, .tile_cols = 1'000, .threads = 1, .memory = 64'000'000}).grid.tile_rows, 1'000);
+}
+
+TEST(Plans, KeepWithinADevicesOwnMemory) {
+  core::DeviceInfo device{.threads = 3, .l2_bytes = 50 << 20, .panel_rows = 128, .panel_cols = 128, .most_tile_rows = 8192, .most_tile_cols = 32768,
+                          .memory = std::uint64_t{4} << 30, .row_bytes = [](Index k, Index d) { return static_cast<std::uint64_t>(100 * k + 12 * d + 20000); }};
+  const Index n = 3000000;
+  const Index d = 768;
+  const Wishes wishes{.memory = std::uint64_t{200} << 30};
+  const auto base = plan_base(n, d, of(Metric::l2), device, wishes, false);
+  EXPECT_GT(base.segments, 1);
+  // Packed rows, and doubles for exact sums.
+  EXPECT_LE(static_cast<std::uint64_t>(base.segment_rows) * (4 * (d + 1) + 8 * d), device.memory / 2);
+  EXPECT_EQ(base.tile_cols % device.panel_cols, 0);
+  const auto queries = plan_queries(n, n, d, 100, base, device, wishes);
+  EXPECT_LE(3 * static_cast<std::uint64_t>(queries.tile_rows) * device.row_bytes(100, d), device.memory / 4);
+  EXPECT_EQ(queries.tile_rows % device.panel_rows, 0);
+  EXPECT_EQ(plan_queries(n, n, d, 10, base, device, {.memory = std::uint64_t{200} << 30}).tile_rows, 8192);
+  device.memory = std::uint64_t{1} << 20;
+  EXPECT_EQ(code_of([&] { plan_base(n, d, of(Metric::l2), device, wishes, false); }), ErrorCode::out_of_memory);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "metrics/key_form.hpp"
 #include "metrics/traits.hpp"
 
 namespace tessera::testing {
@@ -43,6 +44,19 @@ TEST(MetricTraits, NeverPutZAboveWhatSharesItsKey) {
       const double z = traits.canonical == metrics::Element::product ? -sum : sum;
       EXPECT_GE(traits.z_of_key(traits.key(sum)), z) << name_of(metric) << " at " << sum;
     }
+  }
+}
+
+TEST(MetricTraits, SayAsFunctionsWhatKeyFormsSay) {
+  for (const Metric metric : kMetrics) {
+    const auto& traits = traits_of(metric);
+    if (traits.distributions) continue;
+    const auto form = metrics::key_form(traits);
+    for (const double sum : {0.0, 1e-300, 0.3, 1.0, 3.999999, 4.0, std::nextafter(4.0, 5.0), 4.0000001, 1e200}) {
+      EXPECT_EQ(metrics::key_of_sum(form, sum), traits.key(sum)) << name_of(metric) << " at " << sum;
+      EXPECT_EQ(metrics::z_of_key(form, traits.key(sum)), traits.z_of_key(traits.key(sum))) << name_of(metric) << " at " << sum;
+    }
+    EXPECT_FALSE(std::signbit(metrics::key_of_sum(form, 0.0))) << name_of(metric);
   }
 }
 

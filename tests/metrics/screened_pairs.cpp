@@ -13,6 +13,7 @@
 namespace tessera::testing {
 namespace {
 
+using metrics::BoundForm;
 using metrics::PairBound;
 using prepare::NarrowedRow;
 
@@ -173,7 +174,12 @@ ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const
 }
 
 metrics::BoundContext inflated(const metrics::BoundContext& c, double factor) {
-  return metrics::make_context(c.form, c.d, c.z_scale, c.centre_norm, factor, c.integers);
+  metrics::BoundContext other = metrics::make_context(c.form, c.d, c.z_scale, c.centre_norm, factor, c.by_row);
+  if (c.form == BoundForm::dot_squared || c.form == BoundForm::dot_product) {
+    other.gamma = c.gamma;  // of tensor cores, too
+    other.eta = c.eta;
+  }
+  return other;
 }
 
 Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& query, const metrics::RowTerms& base, float score, long double z) {
