@@ -74,10 +74,10 @@ Bytes searched_in_many_ways() {
 }
 
 /// Whether a scenario comes out otherwise under a fault; in a process of its own, which the fault may crash or hang.
-bool noticed(const Scenario& scenario, const Bytes& right, const Faults& faults, std::uint64_t seed) {
+bool noticed(const Scenario& scenario, const Bytes& right, const Faults& faults, std::uint64_t seed, unsigned seconds = 20) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(seconds);
     configure({.seed = seed, .faults = faults});
     int status = 1;
     try {
@@ -103,7 +103,7 @@ void expect_all_noticed(const Scenario& scenario) {
   configure({.seed = 99});
   const Bytes right = scenario();
   const simt_shim::Reached reached = simt_shim::take_reached();
-  ASSERT_FALSE(noticed(scenario, right, {}, 7)) << "two schedules, two answers";
+  ASSERT_FALSE(noticed(scenario, right, {}, 7, 300)) << "two schedules, two answers";
   EXPECT_FALSE(reached.barriers.empty());
   for (const simt_shim::Site& site : reached.barriers) {
     EXPECT_TRUE(noticed_by_chance(scenario, right, {.barrier = site})) << "the barrier at " << site << " could go";

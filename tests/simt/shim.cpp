@@ -142,8 +142,8 @@ class Block {
     note(barriers_, here);
     if (faults_->barrier && site_of(here) == *faults_->barrier) return value;
     Thread& self = threads_[running_];
-    if (done_ > 0) fail("a barrier at " + site_of(here) + " that a thread which has ended will not reach");
-    if (waiting_ > 0 && !same(barrier_, here)) fail("threads wait at different barriers, " + site_of(barrier_) + " and " + site_of(here));
+    if (done_ > 0) fail("a barrier that a thread which has ended will not reach", here);
+    if (waiting_ > 0 && !same(barrier_, here)) fail("different barriers: others wait at another one", here);
     barrier_ = here;
     self.state = State::at_barrier;
     self.here = here;
@@ -167,12 +167,12 @@ class Block {
     Thread& self = threads_[running_];
     const unsigned first = running_ / kWarp * kWarp;
     const unsigned lane = running_ - first;
-    if ((mask >> lane & 1u) == 0) fail("an exchange at " + site_of(here) + " whose mask leaves out the lane that calls");
-    if ((mask >> from & 1u) == 0) fail("an exchange at " + site_of(here) + " that reads a lane outside of its mask");
+    if ((mask >> lane & 1u) == 0) fail("an exchange whose mask leaves out the lane that calls", here);
+    if ((mask >> from & 1u) == 0) fail("an exchange that reads a lane outside of its mask", here);
     for (unsigned i = 0; i < kWarp; ++i) {
       if ((mask >> i & 1u) == 0) continue;
-      if (first + i >= threads_.size()) fail("an exchange at " + site_of(here) + " with a lane that the block does not have");
-      if (threads_[first + i].state == State::done) fail("an exchange at " + site_of(here) + " with a lane that has ended");
+      if (first + i >= threads_.size()) fail("an exchange with a lane that the block does not have", here);
+      if (threads_[first + i].state == State::done) fail("an exchange with a lane that has ended", here);
     }
     self.state = State::at_exchange;
     self.here = here;
@@ -253,8 +253,9 @@ class Block {
 
   void leave() { switch_context(threads_[running_].context, main_); }
 
-  [[noreturn]] void fail(const std::string& what) {
-    error_ = "thread " + std::to_string(running_) + ": " + what;
+  /// Nothing on the stack that is left may own memory: nobody comes back to free it.
+  [[noreturn]] void fail(const char* what, const Here& here) {
+    error_ = "thread " + std::to_string(running_) + " at " + site_of(here) + ": " + what;
     leave();
     __builtin_unreachable();  // a block with an error is never taken up again
   }
