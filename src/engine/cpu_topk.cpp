@@ -27,11 +27,6 @@ using support::AlignedBuffer;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-template <class T>
-AlignedBuffer<T> buffer(Index size) {
-  return AlignedBuffer<T>(static_cast<std::size_t>(size));
-}
-
 struct QueryRow : QueryIdentity {
   RowState state;
   prepare::NarrowedRow narrow;

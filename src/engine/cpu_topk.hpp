@@ -27,6 +27,12 @@ struct CpuTopkInputs {
   Index tile_rows;
 };
 
+/// A worker's array of so many elements.
+template <class T>
+support::AlignedBuffer<T> buffer(Index size) {
+  return support::AlignedBuffer<T>(static_cast<std::size_t>(size));
+}
+
 std::unique_ptr<core::TopkWorker> make_cpu_topk_worker(const CpuTopkInputs& inputs);
 
 }  // namespace tessera::engine

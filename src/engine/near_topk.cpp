@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
 
 namespace tessera::engine {
@@ -19,15 +20,11 @@ using support::AlignedBuffer;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-template <class T>
-AlignedBuffer<T> buffer(Index size) {
-  return AlignedBuffer<T>(static_cast<std::size_t>(size));
-}
-
 class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
  public:
   explicit NearTopkWorker(const CpuTopkInputs& in)
-      : in_(in), near_(in.kernels.near), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), depth_(in.narrowing->depth),
+      : in_(in), near_(in.kernels.near), reader_(in.kernels, in.queries.queries, in.traits.unit_rows),
+        identities_(in.queries, in.base, in.denied, {.first_id = in.panels.rows.first_id, .count = in.panels.count, .special = &in.panels.special}), depth_(in.narrowing->depth),
         stride_(in.panels.exact_stride), k_(in.queries.k), wanted_(static_cast<std::int32_t>(in.queries.self == SelfMode::exclude || in.queries.self == SelfMode::first ? k_ + 1 : k_)),
         trigger_(wanted_ + wanted_ / 2 + 8), capacity_(std::max<Index>(trigger_ + 2 * in.kernels.panel_cols, kernels::kMostRanked)),
         lists_stride_(capacity_ + kernels::kNearSlack), rows_(in.kernels.panel_rows),
@@ -36,7 +33,7 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
         sums_of_(near_.sums(in.traits.canonical)), query_rows_(buffer<double>(rows_ * stride_)), row_(buffer<double>(reader_.padded())), narrow_(buffer<float>(rows_ * reader_.padded())),
         packed_(buffer<float>(rows_ * depth_)), thresholds_(buffer<float>(rows_)), scores_(buffer<float>(rows_ * lists_stride_)), positions_(buffer<std::uint32_t>(rows_ * lists_stride_)),
         counts_(buffer<std::int32_t>(rows_)), sums_(buffer<double>(std::max<Index>(lists_stride_ + 16, kernels::kMostRanked))), ranks_(buffer<std::int64_t>(kernels::kMostRanked)),
-        own_ids_(static_cast<std::size_t>(rows_)), candidates_(static_cast<std::size_t>(capacity_)) {
+        asked_(static_cast<std::size_t>(rows_)), candidates_(static_cast<std::size_t>(capacity_)) {
     lists_ = {scores_.data(), positions_.data(), counts_.data(), lists_stride_};
     if (in.traits.z_cap < std::numeric_limits<double>::infinity()) cap_ = metrics::float_down(in.traits.z_cap * in.narrowing->bound.z_scale);
   }
@@ -91,11 +88,9 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   void place_self(Candidate* lists) override {
     if (passed_on_) return general().place_self(lists);
-    if (in_.queries.self != SelfMode::first) return;
     for (Index r = 0; r < count_; ++r, lists += k_) {
-      if (own_ids_[static_cast<std::size_t>(r)] < 0) continue;
-      std::copy_backward(lists, lists + k_ - 1, lists + k_);
-      lists[0] = {in_.traits.key(0.0), own_ids_[static_cast<std::size_t>(r)]};
+      const QueryIdentity& row = asked_[static_cast<std::size_t>(r)];
+      if (identities_.goes_first(row)) identities_.put_self_first(row, in_.traits.key(0.0), lists);
     }
   }
 
@@ -133,8 +128,6 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   // --- queries ------------------------------------------------------------------------------------------------------
 
-  static bool contains(const std::vector<Index>& sorted, Index row) { return std::ranges::binary_search(sorted, row); }
-
   /// Reads and narrows the rows. False when one of them, or the base, is not plain.
   bool take_rows(Range rows) {
     if (in_.panels.bypassed || !in_.panels.special.zero.empty()) return false;
@@ -168,24 +161,15 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
       box_[t] = *std::min_element(row, row + rows_);
       box_[d + t] = *std::max_element(row, row + rows_);
     }
-    for (Index r = 0; r < rows.size(); ++r) own_ids_[static_cast<std::size_t>(r)] = own_id(in_.queries.row_at(rows.first + r));
+    for (Index r = 0; r < rows.size(); ++r) asked_[static_cast<std::size_t>(r)] = identities_.identity(rows.first + r);
     return true;
   }
 
-  /// Id of the base row that query q is, or -1.
-  std::int64_t own_id(Index q) const {
-    const std::int64_t id = in_.queries.queries.first_id + q;
-    const bool is_base_row = in_.queries.self != SelfMode::none && id >= in_.base.first_id && id < in_.base.first_id + in_.base.rows &&
-                             !contains(in_.denied, id - in_.base.first_id);
-    return is_base_row ? id : -1;
-  }
-
   bool take_row(Index r, Index place) {
-    const Index q = in_.queries.row_at(place);
-    const auto& special = in_.queries.special;
-    if (contains(special.skipped, q) || contains(special.zero, q)) return false;
-    own_ids_[static_cast<std::size_t>(r)] = own_id(q);
-    reader_.read(q, row_.data());
+    QueryIdentity& row = asked_[static_cast<std::size_t>(r)];
+    row = identities_.identity(place);
+    if (row.kind != RowKind::searched) return false;
+    reader_.read(in_.queries.row_at(place), row_.data());
     std::copy_n(row_.data(), stride_, query_rows_.data() + r * stride_);
     float* narrow = narrow_.data() + r * reader_.padded();
     const prepare::NarrowedRow narrowed = prepare::narrow_query_row(*in_.narrowing, in_.kernels, row_.data(), reader_.padded(), narrow);
@@ -230,7 +214,8 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
     survivors_ += count;
     compute_keys(r, count);
     const std::uint32_t* positions = positions_.data() + r * lists_stride_;
-    const std::int64_t own = wanted_ > k_ ? own_ids_[static_cast<std::size_t>(r)] : -1;
+    const QueryIdentity& row = asked_[static_cast<std::size_t>(r)];
+    const std::int64_t own = row.drop_own ? row.own_id : -1;
     Candidate* const all = candidates_.data();
     Index left = 0;
     for (Index i = 0; i < count; ++i) {
@@ -253,6 +238,7 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
   CpuTopkInputs in_;
   const kernels::NearKernels& near_;
   prepare::RowReader reader_;
+  QueryRows identities_;
   Index depth_;
   Index stride_;                     // of exact rows
   Index k_;
@@ -275,7 +261,7 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
   AlignedBuffer<std::int32_t> counts_;  // [rows]
   AlignedBuffer<double> sums_;
   AlignedBuffer<std::int64_t> ranks_;
-  std::vector<std::int64_t> own_ids_;   // [rows]; of the base row that is this query
+  std::vector<QueryIdentity> asked_;    // [rows]
   std::vector<Candidate> candidates_;   // [capacity]
   kernels::NearLists lists_{};
   prepare::NearToFar walk_{in_.panels.tree, {in_.kernels, in_.traits.direct_element}, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
