@@ -55,6 +55,30 @@ TEST_P(Edges, NoRowsOneRowAndMoreNeighboursThanRows) {
   }
 }
 
+/// Far rows between those that a sample takes: scaled as the others are, they have no bound in float32. Their neighbours are each other.
+TEST(PrunedEdges, RowsWithoutABoundAreFoundByAllAndFindTheirOwn) {
+  std::mt19937_64 random(kSeed + 2);
+  Matrix rows = make(Kind::normal, 3000, 3, random);
+  for (Index i = 1; i < rows.rows; i += 300) {
+    for (Index t = 0; t < rows.cols; ++t) rows.row(i)[t] = 1e60 * (1 + 1e-3 * rows.row(i)[t]);
+  }
+  const RowSet base = rows.view();
+  for (const Metric metric : {Metric::l2, Metric::sqeuclidean, Metric::l1, Metric::linf}) {
+    // The longer lists end with far rows.
+    for (const Index k : {4, 2995}) {
+      const RowSet queries = slice(base, 290, 312);
+      const oracle::Answer want = oracle::knn(queries, base, {.metric = metric, .k = k});
+      for (const std::string& isa : isas()) {
+        SCOPED_TRACE(fmt::format("{}, {}, k {}", name_of(metric), isa, k));
+        const ForcedIsa forced(isa);
+        const Neighbours got = knn(queries, base, k, {.metric = {metric}, .prune = Pruning::on});
+        EXPECT_TRUE(got.report.pruned);
+        EXPECT_TRUE(same_bits(got, want));
+      }
+    }
+  }
+}
+
 // The metrics of rows of any width.
 constexpr Metric kMetrics[] = {Metric::l2, Metric::sqeuclidean, Metric::inner_product, Metric::cosine, Metric::l1, Metric::linf};
 INSTANTIATE_TEST_SUITE_P(Metrics, Edges, ::testing::ValuesIn(kMetrics), [](const auto& p) { return std::string(name_of(p.param)); });
