@@ -67,4 +67,12 @@ using DeviceBuffer = DeviceArray<T, false>;
 template <class T>
 using PinnedBuffer = DeviceArray<T, true>;
 
+/// A copy on the device; `from` stays until the stream has been waited for.
+template <class T>
+DeviceBuffer<T> uploaded(const std::shared_ptr<cuda::Device>& device, cuda::Stream& stream, const T* from, std::size_t size) {
+  DeviceBuffer<T> to(device, size);
+  if (size > 0) stream.copy_in(to.data(), from, to.bytes());
+  return to;
+}
+
 }  // namespace tessera::engine

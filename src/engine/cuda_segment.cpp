@@ -12,13 +12,6 @@ namespace {
 constexpr std::size_t kStagingBytes = std::size_t{32} << 20;
 constexpr Index kRowsPerTask = 256;
 
-template <class T>
-DeviceBuffer<T> uploaded(const std::shared_ptr<cuda::Device>& device, cuda::Stream& stream, const T* from, std::size_t size) {
-  DeviceBuffer<T> to(device, size);
-  if (size > 0) stream.copy_in(to.data(), from, to.bytes());
-  return to;
-}
-
 /// Rows as floats, one after the other where they lie.
 bool lies_as_floats(const RowSet& rows) noexcept {
   constexpr auto kFloat = static_cast<Index>(sizeof(float));

@@ -10,19 +10,11 @@ namespace tessera::engine {
 namespace {
 
 using cuda::KernelId;
+using cuda::panels_of;
 
-constexpr Index kPanel = cuda::kTensorPanel;
+constexpr Index kPanel = cuda::kPanel;
 constexpr Index kRowsPerTask = 256;
 constexpr Index kMostSpan = 16;  // chosen: by then the queries' share of what is read is a few per cent
-
-Index panels_of(Index rows) noexcept { return (rows + kPanel - 1) / kPanel; }
-
-template <class T, class From>
-DeviceBuffer<T> uploaded(const std::shared_ptr<cuda::Device>& device, cuda::Stream& stream, const From* from, std::size_t size) {
-  DeviceBuffer<T> to(device, size);
-  if (size > 0) stream.copy_in(to.data(), from, to.bytes());
-  return to;
-}
 
 KernelId kernel_of(prepare::TensorType type, bool resident) noexcept {
   if (type == prepare::TensorType::bf16) return resident ? KernelId::tensor_bf16 : KernelId::tensor_bf16_wide;
@@ -58,10 +50,10 @@ std::unique_ptr<CudaTensorBase> upload_tensor_base(const std::shared_ptr<cuda::D
   auto base = std::make_unique<CudaTensorBase>();
   const auto stream = device->stream();
   const auto columns = static_cast<std::size_t>(panels_of(positions.count) * kPanel);
-  base->panels = uploaded<unsigned char>(device, *stream, rows.panels(), rows.panel_bytes());
-  base->bias = uploaded<float>(device, *stream, rows.bias(), columns);
-  base->residual = uploaded<float>(device, *stream, rows.residual(), columns);
-  base->scale = uploaded<float>(device, *stream, rows.scale(), columns);
+  base->panels = uploaded(device, *stream, reinterpret_cast<const unsigned char*>(rows.panels()), rows.panel_bytes());
+  base->bias = uploaded(device, *stream, rows.bias(), columns);
+  base->residual = uploaded(device, *stream, rows.residual(), columns);
+  base->scale = uploaded(device, *stream, rows.scale(), columns);
   base->count = positions.count;
   base->chunks = rows.chunks();
   stream->wait();  // the rows go
@@ -100,11 +92,7 @@ void CudaTensorQueries::launch(CudaLane& lane, const cuda::RowArrays& arrays, co
                                   .col_scale = base.scale.data(),
                                   .row_factor = lane.tensor_factor.data(),
                                   .row_reach = lane.tensor_reach.data(),
-                                  .rows = arrays.rows,
-                                  .thresholds = arrays.thresholds,
-                                  .hit_counts = arrays.hit_counts,
-                                  .hits = arrays.hits,
-                                  .hit_capacity = arrays.hit_capacity,
+                                  .arrays = arrays,
                                   .first_panel = first,
                                   .last_panel = first + static_cast<std::uint32_t>(column_panels),
                                   .span = static_cast<std::uint32_t>(span),

@@ -15,12 +15,11 @@ namespace {
 using core::Candidate;
 using core::Range;
 using cuda::KernelId;
+using cuda::panels_of;
 
 constexpr Index kPanel = cuda::kPanel;
 
 static_assert(sizeof(Candidate) == sizeof(cuda::Candidate) && offsetof(Candidate, id) == offsetof(cuda::Candidate, id));
-
-Index panels_of(Index rows) noexcept { return (rows + kPanel - 1) / kPanel; }
 
 KernelId screen_kernel(metrics::Element element) noexcept {
   switch (element) {
@@ -214,11 +213,7 @@ class CudaTopkWorker final : public core::TopkWorker {
     const cuda::ScreenParams screen{.queries = lane_->packed.data(),
                                     .base = in_.segment.panels.data(),
                                     .bias = in_.segment.bias.data(),
-                                    .rows = arrays.rows,
-                                    .thresholds = arrays.thresholds,
-                                    .hit_counts = arrays.hit_counts,
-                                    .hits = arrays.hits,
-                                    .hit_capacity = arrays.hit_capacity,
+                                    .arrays = arrays,
                                     .first_panel = static_cast<std::uint32_t>(cols.first / kPanel),
                                     .columns = static_cast<std::uint32_t>(in_.segment.host->count),
                                     .depth = static_cast<std::uint32_t>(shape_.depth),

@@ -84,9 +84,15 @@ inline ScreenOutcome run_screen(cuda::KernelId kernel, const ScreenProblem& p, f
   }
   ScreenOutcome out{{}, std::vector<std::uint32_t>(p.rows)};
   std::vector<cuda::Hit> hits(std::size_t{p.rows} * capacity);
-  const cuda::ScreenParams params{.queries = queries.data()->v, .base = base.data()->v, .bias = bias.data(), .rows = states.data(),
-                                  .thresholds = p.thresholds.data(), .hit_counts = out.counts.data(), .hits = hits.data(),
-                                  .hit_capacity = capacity, .first_panel = 0, .columns = p.columns, .depth = p.depth, .factor = factor};
+  std::vector<float> thresholds = p.thresholds;
+  cuda::RowArrays arrays{};
+  arrays.rows = states.data();
+  arrays.thresholds = thresholds.data();
+  arrays.hit_counts = out.counts.data();
+  arrays.hits = hits.data();
+  arrays.hit_capacity = capacity;
+  const cuda::ScreenParams params{.queries = queries.data()->v, .base = base.data()->v, .bias = bias.data(), .arrays = arrays,
+                                  .first_panel = 0, .columns = p.columns, .depth = p.depth, .factor = factor};
   run_kernel(kernel, cuda::screen_shape(column_panels, p.rows / cuda::kPanel), &params);
   for (unsigned r = 0; r < p.rows; ++r) {
     for (unsigned i = 0; i < std::min(out.counts[r], capacity); ++i) {

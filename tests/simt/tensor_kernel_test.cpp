@@ -71,6 +71,12 @@ class Launch {
   void run() {
     const auto chunks = static_cast<std::uint32_t>(sides_->base->chunks());
     const auto panels = static_cast<std::uint32_t>((case_.nb + kPanel - 1) / kPanel);
+    cuda::RowArrays arrays{};
+    arrays.rows = states_.data();
+    arrays.thresholds = thresholds_.data();
+    arrays.hit_counts = counts_.data();
+    arrays.hits = hits_.data();
+    arrays.hit_capacity = case_.capacity;
     const TensorParams params{.queries = reinterpret_cast<const unsigned char*>(sides_->queries->panels()),
                               .base = reinterpret_cast<const unsigned char*>(sides_->base->panels()),
                               .bias = sides_->base->bias(),
@@ -78,11 +84,7 @@ class Launch {
                               .col_scale = sides_->base->scale(),
                               .row_factor = sides_->queries->factor(),
                               .row_reach = sides_->queries->reach(),
-                              .rows = states_.data(),
-                              .thresholds = thresholds_.data(),
-                              .hit_counts = counts_.data(),
-                              .hits = hits_.data(),
-                              .hit_capacity = case_.capacity,
+                              .arrays = arrays,
                               .first_panel = case_.first_panel,
                               .last_panel = panels,
                               .span = case_.span,

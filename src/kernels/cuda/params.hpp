@@ -97,11 +97,7 @@ struct ScreenParams {
   const float* queries;  // [row panels, depth, kPanel]
   const float* base;     // [column panels, depth, kPanel]
   const float* bias;     // [columns]; dot forms
-  const RowState* rows;
-  const float* thresholds;
-  std::uint32_t* hit_counts;
-  Hit* hits;
-  std::uint32_t hit_capacity;
+  RowArrays arrays;
   std::uint32_t first_panel;  // of columns
   std::uint32_t columns;      // positions there are
   std::uint32_t depth;

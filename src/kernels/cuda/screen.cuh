@@ -3,29 +3,12 @@
 // row's hits, all else is dropped where it stands. Not here: what becomes of hits (select.cuh).
 #pragma once
 
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/hits.cuh"
 #include "kernels/cuda/params.hpp"
 #include "kernels/cuda/simt.hpp"
 
 namespace tessera::cuda {
-
-// --- what one pair of elements adds to a score ---------------------------------------------------------------------------
-
-struct SquaredDifference {
-  TESSERA_DEVICE static float step(float acc, float x, float y) {
-    const float t = simt::sub(x, y);
-    return simt::fma(t, t, acc);
-  }
-};
-struct Product {
-  TESSERA_DEVICE static float step(float acc, float x, float y) { return simt::fma(x, y, acc); }
-};
-struct AbsoluteDifference {
-  TESSERA_DEVICE static float step(float acc, float x, float y) { return simt::add(acc, simt::abs(simt::sub(x, y))); }
-};
-/// Keeps NaN: rows without a bound are NaN, and must have a score that is.
-struct MaximumDifference {
-  TESSERA_DEVICE static float step(float acc, float x, float y) { return simt::max_nan(acc, simt::abs(simt::sub(x, y))); }
-};
 
 // --- brackets and thresholds --------------------------------------------------------------------------------------------
 
@@ -85,25 +68,6 @@ TESSERA_UNROLL
   }
 }
 
-/// Appends the columns of `open` of one row. Rare.
-TESSERA_DEVICE void append(const ScreenParams& p, unsigned row, unsigned open, unsigned first, unsigned col_at, const float (&scores)[8]) {
-  const std::uint32_t own = p.rows[row].own_position;
-TESSERA_UNROLL
-  for (unsigned j = 0; j < 8; ++j) {
-    const std::uint32_t position = first + member(col_at, j);
-    if (position >= p.columns || position == own) open &= ~(1u << j);  // a panel's filling; the query itself
-  }
-  if (open == 0) return;
-  std::uint32_t slot = simt::atomic_add(p.hit_counts + row, simt::count_bits(open));
-  Hit* hits = p.hits + static_cast<std::size_t>(row) * p.hit_capacity;
-TESSERA_UNROLL
-  for (unsigned j = 0; j < 8; ++j) {
-    if ((open >> j & 1u) == 0) continue;
-    if (slot < p.hit_capacity) hits[slot] = {scores[j], first + member(col_at, j)};  // the count tells of those that found no room
-    ++slot;
-  }
-}
-
 /// Thread block (x, y): row panel y against column panel first_panel + x. kScreenThreads threads, kScreenShared bytes.
 ///
 /// cost     depth * kPanel^2 steps; 2 * depth * kPanel * 4 bytes come in, survivors go out.
@@ -116,7 +80,7 @@ TESSERA_DEVICE void screen_panels(const ScreenParams& p) {
   const unsigned panel = p.first_panel + simt::block_x();
   bool open = false;
   if (simt::thread() < kPanel) {
-    const float t = p.thresholds[row_panel * kPanel + simt::thread()];
+    const float t = p.arrays.thresholds[row_panel * kPanel + simt::thread()];
     thresholds[simt::thread()] = t;
     open = t > -kInfinity;
   }
@@ -159,7 +123,9 @@ TESSERA_UNROLL
       // "Not greater": NaN survives.
       if (!(acc[i][j] > t)) hits |= 1u << j;
     }
-    if (hits != 0 && t > -kInfinity) append(p, row_panel * kPanel + member(row_at, i), hits, first, col_at, acc[i]);
+    if (hits == 0 || !(t > -kInfinity)) continue;
+    append_hits<8>(p.arrays, p.columns, row_panel * kPanel + member(row_at, i), hits, [&](unsigned j) { return first + member(col_at, j); },
+                   [&](unsigned j) { return acc[i][j]; });
   }
 }
 

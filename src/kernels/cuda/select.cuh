@@ -4,53 +4,34 @@
 #pragma once
 
 #include "kernels/cuda/block.cuh"
+#include "kernels/cuda/elements.cuh"
 
 namespace tessera::cuda {
 
 // --- canonical sums, by sixteen threads a pair ---------------------------------------------------------------------------
 
-struct SquaredTerm {
-  TESSERA_DEVICE static double step(double acc, double x, double y) {
-    const double t = simt::sub(x, y);
-    return simt::fma(t, t, acc);
-  }
-  TESSERA_DEVICE static double join(double a, double b) { return simt::add(a, b); }
-};
-struct ProductTerm {
-  TESSERA_DEVICE static double step(double acc, double x, double y) { return simt::fma(x, y, acc); }
-  TESSERA_DEVICE static double join(double a, double b) { return simt::add(a, b); }
-};
-struct AbsoluteTerm {
-  TESSERA_DEVICE static double step(double acc, double x, double y) { return simt::add(acc, simt::abs(simt::sub(x, y))); }
-  TESSERA_DEVICE static double join(double a, double b) { return simt::add(a, b); }
-};
-struct MaximumTerm {
-  TESSERA_DEVICE static double join(double a, double b) { return a < b ? b : a; }
-  TESSERA_DEVICE static double step(double acc, double x, double y) { return join(acc, simt::abs(simt::sub(x, y))); }
-};
-
 inline constexpr unsigned kLanes = 16;
 
 /// lanes16 of docs/numerics.md: lane j takes the terms j, j + 16, ..., then lanes join at distances 8, 4, 2, 1. Terms past d would be
 /// zeros, which add nothing. Sixteen threads of a warp call; all get the sum.
-template <class Term, class T>
+template <class Element, class T>
 TESSERA_DEVICE double lanes16(const double* x, const T* y, unsigned d) {
   const unsigned mask = 0xffffu << (simt::lane() & kLanes);
   double acc = 0;
-  for (unsigned t = simt::thread() % kLanes; t < d; t += kLanes) acc = Term::step(acc, x[t], static_cast<double>(y[t]));
-  for (unsigned w = kLanes / 2; w > 0; w /= 2) acc = Term::join(acc, simt::shuffle_xor(mask, acc, w));
+  for (unsigned t = simt::thread() % kLanes; t < d; t += kLanes) acc = Element::step(acc, x[t], static_cast<double>(y[t]));
+  for (unsigned w = kLanes / 2; w > 0; w /= 2) acc = join<Element>(acc, simt::shuffle_xor(mask, acc, w));
   return simt::add(acc, 0.0);  // so that -0 never leaves
 }
 
 template <class T>
 TESSERA_DEVICE double canonical_sum(metrics::Element element, const double* x, const T* y, unsigned d) {
   switch (element) {
-    case metrics::Element::squared_difference: return lanes16<SquaredTerm>(x, y, d);
-    case metrics::Element::product: return lanes16<ProductTerm>(x, y, d);
-    case metrics::Element::absolute_difference: return lanes16<AbsoluteTerm>(x, y, d);
+    case metrics::Element::squared_difference: return lanes16<SquaredDifference>(x, y, d);
+    case metrics::Element::product: return lanes16<Product>(x, y, d);
+    case metrics::Element::absolute_difference: return lanes16<AbsoluteDifference>(x, y, d);
     case metrics::Element::maximum_difference: break;
   }
-  return lanes16<MaximumTerm>(x, y, d);
+  return lanes16<MaximumDifference>(x, y, d);
 }
 
 TESSERA_DEVICE Candidate exact_candidate(const RefineRows& p, const double* query, std::uint32_t position) {

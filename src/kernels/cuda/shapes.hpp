@@ -7,6 +7,9 @@
 
 namespace tessera::cuda {
 
+/// Panels that hold so many rows.
+inline Index panels_of(Index rows) noexcept { return (rows + kPanel - 1) / kPanel; }
+
 inline constexpr unsigned kRowThreads = 128;  // of kernels with a thread a row
 
 inline LaunchShape bounds_shape(Index rows) noexcept {

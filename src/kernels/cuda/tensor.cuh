@@ -3,6 +3,7 @@
 // the chip. The same hits. Not here: the instructions (mma.hpp), how scores bound distances (metrics/bound).
 #pragma once
 
+#include "kernels/cuda/hits.cuh"
 #include "kernels/cuda/mma.hpp"
 #include "kernels/cuda/tensor_params.hpp"
 
@@ -98,33 +99,6 @@ TESSERA_UNROLL
   }
 }
 
-/// Appends the columns of `open` (bit 2n + j: column j of column tile n) of one row. Rare.
-template <class Tile>
-TESSERA_DEVICE void append_tensor(const TensorParams& p, unsigned row, unsigned half, unsigned open, unsigned first, const TensorPlace& place,
-                                  const typename Tile::Sum (&kept)[kColTiles][4]) {
-  const std::uint32_t own = p.rows[row].own_position;
-TESSERA_UNROLL
-  for (unsigned n = 0; n < kColTiles; ++n) {
-TESSERA_UNROLL
-    for (unsigned j = 0; j < 2; ++j) {
-      const std::uint32_t position = first + place.col(n, j);
-      if (position >= p.columns || position == own) open &= ~(1u << (2 * n + j));  // a panel's filling; the query itself
-    }
-  }
-  if (open == 0) return;
-  std::uint32_t slot = simt::atomic_add(p.hit_counts + row, simt::count_bits(open));
-  Hit* hits = p.hits + static_cast<std::size_t>(row) * p.hit_capacity;
-TESSERA_UNROLL
-  for (unsigned n = 0; n < kColTiles; ++n) {
-TESSERA_UNROLL
-    for (unsigned j = 0; j < 2; ++j) {
-      if ((open >> (2 * n + j) & 1u) == 0) continue;
-      if (slot < p.hit_capacity) hits[slot] = {Tile::score(kept[n][2 * half + j]), first + place.col(n, j)};  // the count tells of those that found no room
-      ++slot;
-    }
-  }
-}
-
 /// Scores of a finished tile against its thresholds. acc is spent.
 template <class Tile>
 TESSERA_DEVICE void filter_tile(const TensorParams& p, const TensorBlock& b, unsigned panel, const TensorPlace& place,
@@ -160,9 +134,10 @@ TESSERA_UNROLL
 TESSERA_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
       const unsigned row = place.row(m, half);
-      if (open[m][half] != 0 && b.thresholds[row] > -kInfinity) {
-        append_tensor<Tile>(p, simt::block_y() * kTensorPanel + row, half, open[m][half], first, place, acc[m]);
-      }
+      if (open[m][half] == 0 || !(b.thresholds[row] > -kInfinity)) continue;
+      // Bit 2n + j: column j of column tile n.
+      append_hits<2 * kColTiles>(p.arrays, p.columns, simt::block_y() * kTensorPanel + row, open[m][half], [&](unsigned i) { return first + place.col(i / 2, i % 2); },
+                                 [&](unsigned i) { return Tile::score(acc[m][i / 2][2 * half + i % 2]); });
     }
   }
 }
@@ -179,7 +154,7 @@ TESSERA_DEVICE void screen_tensor(const TensorParams& p) {
   const unsigned last = first + p.span < p.last_panel ? first + p.span : p.last_panel;
   const std::size_t panel_bytes = static_cast<std::size_t>(p.chunks) * kPanelChunkBytes;
   const unsigned row = simt::block_y() * kTensorPanel + simt::thread();
-  const float threshold = p.thresholds[row];
+  const float threshold = p.arrays.thresholds[row];
   terms[simt::thread()] = threshold;
   terms[kTensorPanel + simt::thread()] = p.row_factor[row];
   terms[2 * kTensorPanel + simt::thread()] = p.row_reach[row];

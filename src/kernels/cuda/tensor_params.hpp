@@ -10,6 +10,8 @@
 
 namespace tessera::cuda {
 
+static_assert(kTensorPanel == kPanel);  // rows are filled up to whole panels of either kind
+
 inline constexpr unsigned kTensorThreads = 128;  // four warps, each with a quarter of the tile: 64 x 64
 inline constexpr unsigned kTensorStages = 4;
 
@@ -23,11 +25,7 @@ struct TensorParams {
   const float* col_scale;        // [columns, whole panels]; 8 bits: a unit's value. Not read for bf16
   const float* row_factor;       // [rows, whole panels]; 1 or 2, in 8 bits times a unit's value
   const float* row_reach;        // [rows, whole panels]: what a unit of col_residual may add
-  const RowState* rows;
-  const float* thresholds;
-  std::uint32_t* hit_counts;
-  Hit* hits;
-  std::uint32_t hit_capacity;
+  RowArrays arrays;
   std::uint32_t first_panel;     // of columns
   std::uint32_t last_panel;
   std::uint32_t span;            // column panels that one block takes, one after the other
