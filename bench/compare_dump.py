@@ -69,7 +69,7 @@ class Bench:
     def report(self, case, seconds, note=""):
         row = {"case": case, "note": note, "seconds": seconds}
         self.rows.append(row)
-        print(case, {k: f"{statistics.median(v):.3f} ({min(v):.3f}-{max(v):.3f})" for k, v in seconds.items()}, note, flush=True)
+        print(case, {k: f"{statistics.median(v):.3g} ({min(v):.3g}-{max(v):.3g})" for k, v in seconds.items()}, note, flush=True)
 
 
 def rates(b):

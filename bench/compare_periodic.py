@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic neighbours: speed against SciPy's cKDTree, and pairs that the peers get wrong.
+"""Neighbours of points in space, periodic or not: speed against SciPy's cKDTree, and pairs that the peers get wrong.
 
     python3 -m venv build/venv && build/venv/bin/pip install numpy scipy ase MDAnalysis
     cmake --preset release -DTESSERA_BENCH=ON && cmake --build build/release
     build/venv/bin/python bench/compare_periodic.py graph wrong matrix --out build/periodic
 
 graph   self search, k nearest of n points: tessera topk (prepare + search of its own report, the file being mapped) against cKDTree(boxsize,
-        leafsize 16) build + query(workers = threads). Uniform in a box; the same points in a triclinic cell of 60, 70, 80 degrees and equal volume, which
+        leafsize 16) build + query(workers = threads). Uniform, clustered and two sets of points without a cell, float32; uniform in a periodic box, float64; the same points in a triclinic cell of 60, 70, 80 degrees and equal volume, which
         cKDTree has not; a droplet in vacuum; two sets. Distances are compared on a sample.
 wrong   random pairs in skewed cells: the rounding formula, ASE get_distances, MDAnalysis distance_array and tessera against an enumeration of
         all images that needs no reduction. A distance is wrong when it is off by more than 1e-4 of the cell's shortest edge (peers compute in float32).
@@ -39,8 +39,9 @@ def cell_rows(a, b, c, alpha, beta, gamma):
 
 def tessera(args, base, queries, cell, k, threads):
     out = args.folder / "nn.npz"
-    command = [args.binary, "topk", "-b", base, "-m", "periodic", "--cell", " ".join(map(repr, np.ravel(cell).tolist())), "-k", str(k),
-               "--threads", str(threads), "--distances", "float64", "-o", out, "--force", "--json"]
+    command = [args.binary, "topk", "-b", base, "-k", str(k), "--threads", str(threads), "--distances", "float64", "-o", out, "--force", "--json"]
+    if cell is not None:
+        command += ["-m", "periodic", "--cell", " ".join(map(repr, np.ravel(cell).tolist()))]
     if queries is not None:
         command += ["--queries", queries]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -75,8 +76,11 @@ def graph(args):
     droplet = box / 2 + 0.25 * side * rng.random((n, 1)) ** (1 / 3) * direction / np.linalg.norm(direction, axis=1, keepdims=True)
     skewed = cell_rows(1, 1, 1, 60, 70, 80)
     skewed *= side / np.cbrt(np.linalg.det(skewed))
+    clusters = (rng.random((1000, 3))[rng.integers(0, 1000, n)] + 0.01 * rng.standard_normal((n, 3))).astype(np.float32)
     rows = []
-    for name, points, queries, cell in [("orthorhombic", uniform, None, np.diag(box)), ("triclinic 60 70 80", uniform / side @ skewed, None, skewed),
+    for name, points, queries, cell in [("open uniform", uniform.astype(np.float32), None, None), ("clusters without a cell", clusters, None, None),
+                                        ("separate sets without a cell", uniform.astype(np.float32), others.astype(np.float32), None),
+                                        ("orthorhombic", uniform, None, np.diag(box)), ("triclinic 60 70 80", uniform / side @ skewed, None, skewed),
                                         ("droplet in vacuum", droplet, None, np.diag(box)), ("two sets", uniform, others, np.diag(box))]:
         if args.cases and name.split()[0] not in args.cases:
             continue
@@ -87,15 +91,15 @@ def graph(args):
             asked = args.folder / "queries.npy"
             np.save(asked, queries)
         own, peer = [], []
-        rectangular = np.count_nonzero(cell) == 3
+        peer_can = cell is None or np.count_nonzero(cell) == 3
         for _ in range(args.rounds):
             seconds, distances, report = tessera(args, base, asked, cell, k, threads)
             own.append(seconds)
-            if rectangular and len(peer) < args.peer_rounds:
-                seconds, theirs = kdtree(points, queries, box, k, threads)
+            if peer_can and len(peer) < args.peer_rounds:
+                seconds, theirs = kdtree(points, queries, None if cell is None else box, k, threads)
                 peer.append(seconds)
                 worst = float(np.max(np.abs(theirs - distances)))
-        row = {"case": name, "n": n, "k": k, "threads": threads, "tessera": own, "pruned_fraction": report["pruned_fraction"], "isa": report["isa"],
+        row = {"case": name, "n": n, "k": k, "threads": threads, "tessera": own, "phases": report["seconds"], "pruned_fraction": report["pruned_fraction"], "isa": report["isa"],
                "survivors_per_row": report["survivors_per_row"]}
         if peer:
             row |= {"cKDTree": peer, "ratio": float(np.median(peer) / np.median(own)), "largest difference": worst}

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 
 namespace tessera::cli {
 namespace {
@@ -91,10 +93,14 @@ double Stopwatch::lap() {
 
 double Stopwatch::total() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-std::uint64_t peak_rss_bytes() noexcept {
-  struct rusage usage {};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts it in KiB
+std::uint64_t peak_rss_bytes() {
+  // Not getrusage(): its peak goes back to before exec, to the memory of whoever called.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    constexpr std::string_view kPeak = "VmHWM:";
+    if (line.starts_with(kPeak)) return std::strtoull(line.c_str() + kPeak.size(), nullptr, 10) * 1024;  // kB
+  }
+  return 0;
 }
 
 std::string human_count(double count) {

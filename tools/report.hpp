@@ -67,7 +67,7 @@ class Stopwatch {
 };
 
 /// Largest resident set of the process so far, mapped pages included.
-std::uint64_t peak_rss_bytes() noexcept;
+std::uint64_t peak_rss_bytes();
 
 std::string human_count(double count);         ///< "1.23 G", "45.6 k", "12"
 std::string human_bytes(double bytes);         ///< "1.2 GiB"

@@ -403,6 +403,12 @@ class JsonReport(CliTest):
         self.assertGreater(report["peak_rss_bytes"], 1 << 20)
         self.assertEqual(report["warnings"], [])
 
+    def test_the_peak_is_the_commands_own(self):
+        self.random_files()
+        callers = bytearray(os.urandom(1)) * (400 << 20)  # what a process had before exec counts in ru_maxrss
+        report = json.loads(self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--json").stdout)
+        self.assertLess(report["peak_rss_bytes"], len(callers) // 2)
+
     def test_threads_are_reported(self):
         self.random_files()
         report = json.loads(self.run_tessera("topk", "-b", "base.npy", "-k", 3, "--threads", 2, "--json").stdout)

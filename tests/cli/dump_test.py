@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tessera dump` as a user runs it: files that NumPy reads, killed processes, shards, full disks.
 
-TESSERA_BIN names the command. TESSERA_KILLS=10 kills each dump so often, on a larger matrix. Exit status 77: no NumPy.
+TESSERA_BIN names the command, TESSERA_FAULTY_DISK the library of faulty_disk.cpp. TESSERA_KILLS=10 kills each dump so often, on a larger matrix. Exit status 77: no NumPy.
 """
+import errno
 import hashlib
 import json
 import os
@@ -24,8 +25,10 @@ except ImportError:
 
 BIN = os.environ["TESSERA_BIN"]
 FEATURES = json.loads(subprocess.run([BIN, "info", "--json"], capture_output=True, text=True, check=True).stdout)["features"]
+FAULTY_DISK = os.environ.get("TESSERA_FAULTY_DISK")
 KILLS = int(os.environ.get("TESSERA_KILLS", "4"))
 HAS_HDF5, HAS_ZLIB = (FEATURES[part].startswith("on") for part in ["HDF5", "ZLIB"])
+OUTPUTS = [".npy", ".f32", ".zarr"] + [".h5"] * HAS_HDF5
 
 
 def run(*args, status=0, **more):
@@ -344,6 +347,33 @@ class DumpTest(unittest.TestCase):
         self.assertEqual(report["file_bytes"], 700 * 700 * 4)
         self.assertGreater(report["estimate"]["compute_bytes_per_second"], 0)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["x.npy", "y.npy"])
+
+    def on_faulty_disk(self, fault, out, status):
+        env = {**os.environ, "LD_PRELOAD": FAULTY_DISK, "FAULTY_DISK": fault, "FAULTY_NAME": out.name}
+        return run("-b", self.folder / "x.npy", "--tile", 40, "-o", out, status=status, env=env)
+
+    @unittest.skipUnless(FAULTY_DISK, "TESSERA_FAULTY_DISK names no library to preload")
+    def test_short_and_interrupted_writes_change_no_byte(self):
+        for suffix in OUTPUTS:
+            with self.subTest(suffix):
+                run("-b", self.folder / "x.npy", "--tile", 40, "-o", self.folder / f"whole{suffix}")
+                self.on_faulty_disk("short", self.folder / f"short{suffix}", status=0)
+                self.assertEqual(sha(self.folder / f"short{suffix}"), sha(self.folder / f"whole{suffix}"))
+
+    @unittest.skipUnless(FAULTY_DISK, "TESSERA_FAULTY_DISK names no library to preload")
+    def test_an_error_of_the_disk_is_one_line_and_resumable(self):
+        for suffix in OUTPUTS:
+            run("-b", self.folder / "x.npy", "--tile", 40, "-o", self.folder / f"whole{suffix}")
+            for i, fault in enumerate(["pwrite:1", "pwrite:9", "sync:1", "sync:2"]):
+                with self.subTest(suffix, fault=fault):
+                    out = self.folder / f"faulty{i}{suffix}"
+                    message = self.on_faulty_disk(f"{fault}:{errno.EIO}", out, status=1).stderr
+                    self.assertEqual(message.count("\n"), 1, message)
+                    self.assertIn("Input/output error", message)
+                    self.assertIn(out.name, message)
+                    run("-b", self.folder / "x.npy", "--tile", 40, "-o", out, "--resume")
+                    run("-o", out, "--verify")
+                    self.assertEqual(sha(out), sha(self.folder / f"whole{suffix}"))
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("mount"), "needs to mount a small tmpfs")
     def test_a_full_disk_is_one_line_and_resumable(self):
