@@ -211,7 +211,7 @@ Command add_build(CLI::App& group) {
   const auto args = std::make_shared<BuildArgs>();
   Flags flags(group, "build", kBuildDescription, kBuildFooter);
   flags.required("-b,--base FILE", args->base, kGroupInput, "The rows. FILE:NAME picks an array of a container");
-  flags.value("--graph FILE", args->graph, kGroupInput, "NSG: neighbour lists of the base (tessera graph -o NAME_knn.npz)");
+  flags.value("--graph FILE", args->graph, kGroupInput, "NSG, HNSW: neighbour lists of the base (tessera graph -o NAME_knn.npz)");
   flags.required("--index STRING", args->index, kGroupSearch, "FAISS factory string");
   flags.value("-m,--metric NAME", args->ann.metric, kGroupSearch, "l2 (default) | sqeuclidean | inner_product | cosine");
   flags.value("--train-rows N", args->train_rows, kGroupSearch, "Rows trained on (default: 256 a list, at least 65,536)");

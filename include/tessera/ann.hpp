@@ -41,7 +41,7 @@ struct AnnBuildOptions {
   std::uint64_t memory = 0;     ///< bytes for float32 copies of rows; 0: half of what is free
   Index train_rows = 0;         ///< rows trained on; 0: 256 a list, at least 65,536, at most all
   std::uint64_t seed = 1234;    ///< of the sample and of k-means
-  const Neighbours* graph = nullptr;  ///< NSG only: exact neighbours of every base row, the row itself left out
+  const Neighbours* graph = nullptr;  ///< NSG and HNSW: exact neighbours of every base row, the row itself left out; links are chosen among them
   ProgressFunction progress{};  ///< phases "train" and "add", counted in rows
   std::stop_token stop{};       ///< looked at between batches
 };

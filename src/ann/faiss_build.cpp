@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <faiss/IVFlib.h>
+#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexIVFPQ.h>
 #include <faiss/IndexNSG.h>
@@ -13,6 +14,7 @@
 
 #include "ann/faiss_index.hpp"
 #include "ann/float_rows.hpp"
+#include "ann/hnsw_from_graph.hpp"
 #include "ann/threads.hpp"
 #include "support/cpu.hpp"
 
@@ -110,13 +112,12 @@ class Builder {
 
   void add(faiss::Index& index, AnnBuildReport& report) {
     const auto start = Clock::now();
-    auto* nsg = dynamic_cast<faiss::IndexNSG*>(&index);
-    if (options_.graph != nullptr && nsg == nullptr) {
-      fail(ErrorCode::invalid_argument, "index '{}' takes no kNN graph: only NSG does", factory_);
-    }
     const Index before = rows_.zero_rows();  // the training sample counted some
-    if (nsg != nullptr) {
-      add_nsg(*nsg);
+    if (options_.graph != nullptr) {
+      add_with_graph(index, *options_.graph);
+    } else if (dynamic_cast<faiss::IndexNSG*>(&index) != nullptr) {
+      check_fits(base_.rows, "rows at once, which NSG wants");
+      add_rows(index, 0, base_.rows);
     } else {
       const Index batch = std::max<Index>(1024, static_cast<Index>(memory_ / 4 / row_bytes()));  // a quarter: FAISS copies too
       for (Index first = 0; first < base_.rows; first += batch) add_rows(index, first, std::min(base_.rows, first + batch));
@@ -132,14 +133,27 @@ class Builder {
     tell("add", static_cast<double>(last), static_cast<double>(base_.rows));
   }
 
-  /// NSG takes all rows at once, with a graph of theirs or one of its own making.
-  void add_nsg(faiss::IndexNSG& nsg) {
-    check_fits(base_.rows, "rows at once, which NSG wants");
-    if (options_.graph == nullptr) {
-      add_rows(nsg, 0, base_.rows);
-      return;
-    }
-    const Neighbours& graph = *options_.graph;
+  /// All rows at once, and which lie near each other.
+  void add_with_graph(faiss::Index& index, const Neighbours& graph) {
+    auto* nsg = dynamic_cast<faiss::IndexNSG*>(&index);
+    auto* hnsw = dynamic_cast<faiss::IndexHNSW*>(&index);
+    if (nsg == nullptr && hnsw == nullptr) fail(ErrorCode::invalid_argument, "index '{}' takes no kNN graph: only NSG and HNSW do", factory_);
+    check_fits(base_.rows, "rows at once, which a graph goes with");
+    const std::vector<faiss::Index::idx_t> ids = positions(graph);
+    const float* x = rows_.read(0, base_.rows);
+    tell("add", 0, static_cast<double>(base_.rows));
+    guarded(ErrorCode::invalid_argument, "building '" + factory_ + "' from the graph", [&] {
+      if (nsg != nullptr) {
+        nsg->build(base_.rows, x, const_cast<faiss::Index::idx_t*>(ids.data()), static_cast<int>(graph.k));
+      } else {
+        ann::add_with_graph(*hnsw, base_.rows, x, ids, graph.k);
+      }
+    });
+    tell("add", static_cast<double>(base_.rows), static_cast<double>(base_.rows));
+  }
+
+  /// The graph's ids as rows of the index.
+  std::vector<faiss::Index::idx_t> positions(const Neighbours& graph) const {
     if (graph.rows != base_.rows) {
       fail(ErrorCode::malformed_input, "the graph has {} lists, the base {} rows: wanted one list a row", graph.rows, base_.rows);
     }
@@ -151,11 +165,7 @@ class Builder {
              static_cast<Index>(i) / graph.k, graph.ids[i], base_.rows);
       }
     }
-    const float* x = rows_.read(0, base_.rows);
-    tell("add", 0, static_cast<double>(base_.rows));
-    guarded(ErrorCode::invalid_argument, "building '" + factory_ + "' from the graph",
-            [&] { nsg.build(base_.rows, x, ids.data(), static_cast<int>(graph.k)); });
-    tell("add", static_cast<double>(base_.rows), static_cast<double>(base_.rows));
+    return ids;
   }
 
   std::uint64_t row_bytes() const { return sizeof(float) * static_cast<std::uint64_t>(base_.cols); }

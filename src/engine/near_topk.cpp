@@ -27,7 +27,7 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
         identities_(in.queries, in.base, in.denied, {.first_id = in.panels.rows.first_id, .count = in.panels.count, .special = &in.panels.special}), depth_(in.narrowing->depth),
         stride_(in.panels.exact_stride), k_(in.queries.k), wanted_(static_cast<std::int32_t>(in.queries.self == SelfMode::exclude || in.queries.self == SelfMode::first ? k_ + 1 : k_)),
         trigger_(wanted_ + wanted_ / 2 + 8), capacity_(std::max<Index>(trigger_ + 2 * in.kernels.panel_cols, kernels::kMostRanked)),
-        lists_stride_(capacity_ + kernels::kNearSlack), rows_(in.kernels.panel_rows),
+        lists_stride_((capacity_ + 2 * kernels::kNearSlack - 1) / kernels::kNearSlack * kernels::kNearSlack), rows_(in.kernels.panel_rows),
         screen_(in.fold == nullptr ? near_.screen(in.traits.direct_element) : near_.periodic_screen(in.fold->box ? kernels::Folding::box : kernels::Folding::list)),
         coarse_(in.fold == nullptr || in.fold->box ? screen_ : near_.periodic_screen(kernels::Folding::brick)),
         sums_of_(near_.sums(in.traits.canonical)), query_rows_(buffer<double>(rows_ * stride_)), row_(buffer<double>(reader_.padded())), narrow_(buffer<float>(rows_ * reader_.padded())),
@@ -35,6 +35,19 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
         counts_(buffer<std::int32_t>(rows_)), sums_(buffer<double>(std::max<Index>(lists_stride_ + 16, kernels::kMostRanked))), ranks_(buffer<std::int64_t>(kernels::kMostRanked)),
         asked_(static_cast<std::size_t>(rows_)), candidates_(static_cast<std::size_t>(capacity_)) {
     lists_ = {scores_.data(), positions_.data(), counts_.data(), lists_stride_};
+    call_ = {.screen = {.query = packed_.data(),
+                        .base = in.panels.panels.data(),
+                        .bias = nullptr,
+                        .thresholds = thresholds_.data(),
+                        .lists = nullptr,
+                        .depth = depth_,
+                        .first_panel = 0,
+                        .last_panel = 0,
+                        .capacity = 0,
+                        .factor = 1,
+                        .fold = in.fold != nullptr ? &in.fold->terms : nullptr},
+             .lists = lists_,
+             .columns = in.panels.count};
     if (in.traits.z_cap < std::numeric_limits<double>::infinity()) cap_ = metrics::float_down(in.traits.z_cap * in.narrowing->bound.z_scale);
   }
 
@@ -59,21 +72,10 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
     if (passed_on_) return general().screen(tile);
     const Index width = in_.kernels.panel_cols;
     for (Index panel = tile.cols.first / width; panel * width < tile.cols.last; ++panel) {
-      const kernels::NearCall call{.screen = {.query = packed_.data(),
-                                              .base = in_.panels.panels.data(),
-                                              .bias = nullptr,
-                                              .thresholds = thresholds_.data(),
-                                              .lists = nullptr,
-                                              .depth = depth_,
-                                              .first_panel = panel,
-                                              .last_panel = panel + 1,
-                                              .capacity = 0,
-                                              .factor = 1,
-                                              .fold = in_.fold != nullptr ? &in_.fold->terms : nullptr},
-                                   .lists = lists_,
-                                   .columns = in_.panels.count};
+      call_.screen.first_panel = panel;
+      call_.screen.last_panel = panel + 1;
       const auto kernel = in_.fold != nullptr && reach_ < in_.fold->safe ? coarse_ : screen_;
-      if (kernel(call) < (tightened_ ? trigger_ : wanted_)) continue;
+      if (kernel(call_) < (tightened_ ? trigger_ : wanted_)) continue;
       tighten(tightened_ ? trigger_ : wanted_);
       // Ties, mostly: whoever keeps exact candidates beside those that wait can go on.
       if (*std::max_element(counts_.begin(), counts_.end()) + width > capacity_) return pass_on();
@@ -151,15 +153,22 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
     const auto d = static_cast<std::size_t>(depth_);
     exact_rows_ = packed.exact.data() + rows.first * stride_;
     residual_ = packed.all_terms.residual;
+    const bool together = rows.size() == rows_ && rows.first % width + rows_ <= width;  // in one panel, side by side
     for (std::size_t t = 0; t < d; ++t) {
       float* row = packed_.data() + static_cast<Index>(t) * rows_;
+      const auto from = [&](Index place) { return packed.panels.data() + (place / width * depth_ + static_cast<Index>(t)) * width + place % width; };
+      if (together) std::copy_n(from(rows.first), rows_, row);
+      for (Index r = 0; r < rows_ && !together; ++r) row[r] = *from(rows.first + std::min(r, rows.size() - 1));
+      float low = row[0], high = row[0];
+      bool bounded = true;  // false: NaN, which has no bound
       for (Index r = 0; r < rows_; ++r) {
-        const Index place = rows.first + std::min(r, rows.size() - 1);
-        row[r] = packed.panels[(place / width * depth_ + static_cast<Index>(t)) * width + place % width];
-        if (std::isnan(row[r])) return false;  // has no bound
+        low = row[r] < low ? row[r] : low;
+        high = row[r] > high ? row[r] : high;
+        bounded = bounded && row[r] == row[r];
       }
-      box_[t] = *std::min_element(row, row + rows_);
-      box_[d + t] = *std::max_element(row, row + rows_);
+      if (!bounded) return false;
+      box_[t] = low;
+      box_[d + t] = high;
     }
     for (Index r = 0; r < rows.size(); ++r) asked_[static_cast<std::size_t>(r)] = identities_.identity(rows.first + r);
     return true;
@@ -264,6 +273,7 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<QueryIdentity> asked_;    // [rows]
   std::vector<Candidate> candidates_;   // [capacity]
   kernels::NearLists lists_{};
+  kernels::NearCall call_{};         // of the panel at work, but for the base's panels
   prepare::NearToFar walk_{in_.panels.tree, {in_.kernels, in_.traits.direct_element}, in_.fold != nullptr ? std::span<const double>(in_.fold->shifts) : std::span<const double>{}};
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));
   metrics::ThresholdLine line_;

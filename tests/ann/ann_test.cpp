@@ -166,11 +166,37 @@ TEST_F(Ann, BuildsNsgFromTheExactGraph) {
   const Neighbours graph = knn_graph(base(), 32);
   AnnIndex index = AnnIndex::build(base(), "NSG16", {.graph = &graph});
   EXPECT_GE(recall_of(index.search(queries(), 5, {{"search_L", 128}})), 0.95);
-  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "HNSW16", {.graph = &graph}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "IVF16,Flat", {.graph = &graph}); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { AnnIndex::build(slice(base(), 0, 900), "NSG16", {.graph = &graph}); }), ErrorCode::malformed_input);
   Neighbours wrong = graph;
   wrong.ids[40] = kBase;
   EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "NSG16", {.graph = &wrong}); }), ErrorCode::malformed_input);
+}
+
+TEST_F(Ann, BuildsHnswFromTheExactGraph) {
+  for (const Metric metric : {Metric::l2, Metric::cosine, Metric::inner_product}) {
+    KnnOptions options;
+    options.metric.metric = metric;
+    const Neighbours graph = knn_graph(base(), 32, options);
+    const Neighbours exact = knn(queries(), base(), 5, options);
+    const auto recall = [&](const AnnBuildOptions& how) {
+      AnnIndex index = AnnIndex::build(base(), "HNSW16", how);
+      const Neighbours found = index.search(queries(), 5, {{"efSearch", 128}});
+      Index right = 0;
+      for (std::size_t i = 0; i < exact.ids.size(); i += 5) {
+        for (std::size_t j = i; j < i + 5; ++j) right += std::count(exact.ids.begin() + i, exact.ids.begin() + i + 5, found.ids[j]);
+      }
+      return static_cast<double>(right) / static_cast<double>(exact.ids.size());
+    };
+    EXPECT_GE(recall({.metric = metric, .graph = &graph}), recall({.metric = metric}) - 0.02) << name_of(metric);
+  }
+  // Even a single row has somewhere to enter, and a list may be shorter than k.
+  Neighbours alone;
+  alone.rows = 1;
+  alone.k = 2;
+  alone.ids = {-1, -1};
+  AnnIndex index = AnnIndex::build(slice(base(), 0, 1), "HNSW16", {.graph = &alone});
+  EXPECT_EQ(index.search(queries(), 1).ids, std::vector<std::int64_t>(kQueries, 0));
 }
 
 TEST_F(Ann, SweepsToTheEndOfEverySetting) {
