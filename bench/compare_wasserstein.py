@@ -3,13 +3,14 @@
 """Times W_1 of distributions on the line: Tessera against SciPy and POT. One run, same data, one thread each, rounds interleaved.
 
     build/venv/bin/pip install numpy scipy pot
-    build/venv/bin/python bench/compare_wasserstein.py --out build/wasserstein [pair|grid|nearest ...]
+    build/venv/bin/python bench/compare_wasserstein.py --out build/wasserstein [pair|grid|nearest|random ...]
 
 pair     64 × 64 pairs of 100,000 and 60,000 to 100,000 samples. Tessera: the search seconds of `topk --screen double`, which computes every pair, by
          pair; sorting, which it does once a distribution and SciPy and POT do for every pair, is a column of its own
 grid     all pairs of a 10 × 24 grid of 60,000 to 180,000 samples each, a [10, 24, 10, 24] file. SciPy's time is extrapolated from a sample of pairs
 nearest  the 10 nearest others of each of 5,000 distributions of 2,000 samples, screened by sketches, against `--screen double`, which
          refines every pair: the same bytes, or the run fails
+random   no timing: 400 pairs each of floats and of integers, with and without weights, of 1 to 300 samples, against SciPy (p = 1) and POT (p = 1, 2, 3)
 
 --cpu counts CPU seconds instead of the clock's, for a machine that is not quiet. A search by itself is then the difference of two runs that read and
 sort the same: every distribution of one side against all of the other, and one against all.
@@ -196,9 +197,40 @@ def nearest(b):
           f"({len(seconds['double'])} rounds): {statistics.median(seconds['double']) / statistics.median(seconds['auto']):.1f}×, the same bytes", flush=True)
 
 
+def random_pairs(b):
+    random = np.random.default_rng(SEED)
+    sizes = [int(n) for n in random.integers(1, 301, 40)]
+    kinds = {"float64": lambda n: random.normal(random.uniform(-5, 5), random.uniform(0.1, 3), n), "float32": lambda n: random.gamma(2, 3, n).astype(np.float32),
+             "int16": lambda n: random.integers(-300, 300, n).astype(np.int16), "int64": lambda n: random.integers(-5, 5, n)}
+    for kind, draw in kinds.items():
+        for weighted in (False, True):
+            rows = [draw(n) for n in sizes]
+            weights = [random.uniform(0.01, 1, n) for n in sizes] if weighted else None
+            x, y = b.save("a.npz", rows[:20], weights and weights[:20]), b.save("b.npz", rows[20:], weights and weights[20:])
+            worst = {}
+            for p in (1, 2, 3):
+                b.run("dump", "-b", x, "--cols", y, "--p", p, "--dtype", "float64", "-o", b.folder / "d.npy")
+                ours = np.load(b.folder / "d.npy")
+                for i, j in np.ndindex(20, 20):
+                    u, v = rows[i].astype(float), rows[20 + j].astype(float)
+                    wu, wv = (weights[i], weights[20 + j]) if weighted else (None, None)
+                    answers = {}
+                    if p == 1:
+                        answers["SciPy"] = wasserstein_distance(u, v, wu, wv)
+                    if ot is not None:
+                        answers["POT"] = ot.wasserstein_1d(u, v, None if wu is None else wu / wu.sum(), None if wv is None else wv / wv.sum(), p=p) ** (1 / p)
+                    for peer, theirs in answers.items():
+                        scale = max(theirs, 1e-3)  # POT's root of a sum that ought to be zero
+                        worst[peer, p] = max(worst.get((peer, p), 0), abs(ours[i, j] - theirs) / scale)
+            name = f"{kind}{', weighted' if weighted else ''}"
+            b.check(f"{name}: {worst}", all(w < 1e-7 for w in worst.values()))
+            b.rows.append({"case": f"random {name}", "worst": {f"{peer}, p = {p}": w for (peer, p), w in worst.items()}})
+            print(name, {f"{peer} p={p}": f"{w:.0e}" for (peer, p), w in worst.items()}, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", default=["pair", "grid", "nearest"])
+    parser.add_argument("what", nargs="*", default=["pair", "grid", "nearest", "random"])
     parser.add_argument("--tessera", default=ROOT / "build/release/tools/tessera")
     parser.add_argument("--threads", type=int, default=1, help="of Tessera; SciPy and POT use one")
     parser.add_argument("--cpu", action="store_true", help="CPU seconds instead of the clock's")
@@ -211,7 +243,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tessera-wasserstein-", dir=args.folder) as folder:
         bench = Bench(args, folder)
         for what in args.what:
-            {"pair": pair, "grid": grid, "nearest": nearest}[what](bench)
+            {"pair": pair, "grid": grid, "nearest": nearest, "random": random_pairs}[what](bench)
     versions = {"numpy": np.__version__, "scipy": scipy.__version__, "pot": ot.__version__ if ot else None, "python": platform.python_version()}
     report = {"commit": commit, "machine": platform.processor() or platform.machine(), "tessera": json.loads(info.stdout or "null"), "threads": args.threads, "cpu": args.cpu,
               "rounds": args.rounds, "versions": versions, "rows": bench.rows}

@@ -131,7 +131,7 @@ std::string dump_json(const DumpArgs& args, const DumpInputs& inputs, const Dump
   json["out"] = args.out;
   json["shape"] = report.shape;
   json["dtype"] = std::string(name_of(m.grid.shape.dtype));
-  json["file_bytes"] = report.file_bytes;
+  json["file_bytes"] = static_cast<std::uint64_t>(report.file_bytes);
   json["plan"] = {{"form", m.form},           {"schedule", m.schedule},   {"reason", m.reason}, {"tile_rows", m.grid.tile_rows},
                   {"tile_cols", m.grid.tile_cols}, {"segments", m.segments}};
   json["tiles"] = {{"all", report.tiles}, {"before", report.tiles_before}, {"damaged", report.tiles_damaged}, {"computed", m.tiles}, {"after", report.tiles_after}};
@@ -140,7 +140,7 @@ std::string dump_json(const DumpArgs& args, const DumpInputs& inputs, const Dump
     json["estimate"] = {{"seconds", estimated_seconds(report, *estimate)},
                         {"compute_bytes_per_second", estimate->compute_bytes_per_second},
                         {"write_bytes_per_second", estimate->write_bytes_per_second},
-                        {"free_bytes", estimate->free_bytes}};
+                        {"free_bytes", static_cast<std::uint64_t>(estimate->free_bytes)}};
   }
   json["seconds"] = {{"read", seconds.read}, {"prepare", seconds.prepare}, {"compute", seconds.search}, {"waiting", seconds.write}, {"total", seconds.total}};
   json["bytes_per_second"] = bytes_per_second(report);

@@ -345,6 +345,7 @@ class DumpTest(unittest.TestCase):
         out = self.folder / "d.npy"
         report = json.loads(run("-b", self.folder / "x.npy", "-o", out, "--dry-run", "--json").stdout)
         self.assertEqual(report["file_bytes"], 700 * 700 * 4)
+        self.assertIsInstance(report["file_bytes"], int)
         self.assertGreater(report["estimate"]["compute_bytes_per_second"], 0)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["x.npy", "y.npy"])
 
