@@ -69,6 +69,8 @@ void add_speed_options(Flags& flags, SpeedArgs& args) {
   flags.value("--tile N", args.tile, kGroupSpeed, "Base rows per tile (default: from the cache sizes)");
   flags.value("--prune NAME", args.prune, kGroupSpeed,
               "Reorder the base into compact tiles and never visit far ones: auto (low dimensions) | on | off");
+  flags.value("--symmetric NAME", args.symmetric, kGroupSpeed,
+              "A set in itself: compute each pair of rows once, for both: auto | on | off");
   flags.value("--schedule NAME", args.schedule, kGroupSpeed, "Who works on what: auto | by-query | by-base");
 }
 
@@ -81,6 +83,7 @@ void apply_speed_options(const SpeedArgs& args, KnnOptions& options) {
   }
   options.schedule = *schedule;
   options.prune = choose<Pruning>("--prune", args.prune, {{"auto", Pruning::automatic}, {"on", Pruning::on}, {"off", Pruning::off}});
+  options.symmetric = choose<Symmetry>("--symmetric", args.symmetric, {{"auto", Symmetry::automatic}, {"on", Symmetry::on}, {"off", Symmetry::off}});
   if (!args.tile.empty()) {
     options.tile = parse_integer("--tile", args.tile, 1, std::numeric_limits<std::int64_t>::max());
   }

@@ -26,6 +26,7 @@ struct SpeedArgs {
   std::string tile;
   std::string schedule = "auto";
   std::string prune = "auto";
+  std::string symmetric = "auto";
 };
 void add_speed_options(Flags& flags, SpeedArgs& args);
 

@@ -74,14 +74,15 @@ void add_search(Json& json, const Report& report, const StageSeconds& seconds, I
 Json plan_json(const Report& report) {
   return {{"schedule", report.schedule},   {"screen", report.screen},     {"tile_rows", report.tile_rows},
           {"tile_cols", report.tile_cols}, {"segments", report.segments}, {"splits", report.splits},
-          {"pruned", report.pruned}};
+          {"pruned", report.pruned},       {"symmetric", report.symmetric}};
 }
 
 std::string plan_text(const Report& report) {
-  return fmt::format("{} {}, {} thread{}, {}, screen {}, tiles of {} x {}, {} segment{}, {} split{}{}", report.backend,
+  return fmt::format("{} {}, {} thread{}, {}, screen {}, tiles of {} x {}, {} segment{}, {} split{}{}{}", report.backend,
                      report.isa, report.threads, report.threads == 1 ? "" : "s", report.schedule, report.screen,
                      report.tile_rows, report.tile_cols, report.segments, report.segments == 1 ? "" : "s",
-                     report.splits, report.splits == 1 ? "" : "s", report.pruned ? ", pruned" : "");
+                     report.splits, report.splits == 1 ? "" : "s", report.pruned ? ", pruned" : "",
+                     report.symmetric ? ", symmetric" : "");
 }
 
 double Stopwatch::lap() {

@@ -65,6 +65,9 @@ enum class Schedule : std::uint8_t { automatic, by_query, by_base };
 /// Whether base rows are reordered into compact tiles, and tiles too far from a query are never visited; speed only.
 enum class Pruning : std::uint8_t { automatic, off, on };
 
+/// Whether a search of a set in itself computes each pair of rows once, for both of them; speed only.
+enum class Symmetry : std::uint8_t { automatic, off, on };
+
 /// Names as the command spells them ("auto", "int8", "bf16", "fp32", "fp32-dot", "double", "by-query", ...).
 TESSERA_API std::string_view name_of(Screen screen) noexcept;
 TESSERA_API std::optional<Screen> parse_screen(std::string_view name) noexcept;
@@ -72,6 +75,8 @@ TESSERA_API std::string_view name_of(Schedule schedule) noexcept;
 TESSERA_API std::optional<Schedule> parse_schedule(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(Pruning pruning) noexcept;
 TESSERA_API std::optional<Pruning> parse_pruning(std::string_view name) noexcept;
+TESSERA_API std::string_view name_of(Symmetry symmetry) noexcept;
+TESSERA_API std::optional<Symmetry> parse_symmetry(std::string_view name) noexcept;
 TESSERA_API std::string_view name_of(SelfMode mode) noexcept;
 TESSERA_API std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept;
 
@@ -90,6 +95,7 @@ struct KnnOptions {
   Screen screen = Screen::automatic;
   Schedule schedule = Schedule::automatic;
   Pruning prune = Pruning::automatic;  ///< on: an error where the metric or screen cannot
+  Symmetry symmetric = Symmetry::automatic;  ///< on: an error where the queries are not the base, or the metric or screen cannot
   Index tile = 0;                   ///< base rows per tile; 0: chosen from the cache sizes
   int threads = 0;                  ///< 0: the cores the process may use
   std::uint64_t memory = 0;         ///< bytes for buffers; 0: half of what is free

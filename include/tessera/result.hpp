@@ -21,6 +21,7 @@ struct Report {
   Index segments = 0;     // parts the base was streamed in
   Index splits = 0;       // parts of the base worked on at once (by-base)
   bool pruned = false;    // compact tiles, far ones never visited
+  bool symmetric = false; // each pair of rows computed once, for both
 
   double seconds_prepare = 0;
   double seconds_search = 0;

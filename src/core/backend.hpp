@@ -25,6 +25,7 @@ class PreparedSegment {
   virtual Index cols() const noexcept = 0;             ///< positions that tiles run over
   virtual std::uint64_t bytes() const noexcept = 0;    ///< memory held
   virtual void describe(Report& report) const = 0;     ///< adds the rows it left out
+  virtual Index row_at(Index position) const noexcept { return position; }  ///< of the segment
   /// Row of every position, for queries that are the same rows to follow; empty where positions follow the rows.
   virtual std::span<const Index> order() const noexcept { return {}; }
 };
@@ -60,6 +61,28 @@ class TopkWorker {
   virtual WorkCounts counts() const noexcept = 0;
 };
 
+/// One worker's hands in a symmetric search. Blocks are runs of positions; calls on different workers may overlap.
+class SymmetricWorker {
+ public:
+  virtual ~SymmetricWorker() = default;
+  /// Takes a block through its own pairs. All blocks are begun before any two meet.
+  virtual void begin(Index block) = 0;
+  /// Computes all pairs of two different blocks, each once, for both of its rows. Any two blocks meet at most once.
+  virtual void meet(Index a, Index b) = 0;
+  /// After all meetings: out [rows, k], the complete lists of some positions, own rows in their places.
+  virtual void finish(Range rows, Candidate* out) = 0;
+  virtual WorkCounts counts() const noexcept = 0;
+};
+
+/// A search of a segment in itself: what its workers share.
+class SymmetricSearch {
+ public:
+  virtual ~SymmetricSearch() = default;
+  virtual Index blocks() const noexcept = 0;
+  virtual Range rows(Index block) const noexcept = 0;  ///< positions, and places of queries
+  virtual std::unique_ptr<SymmetricWorker> worker() = 0;
+};
+
 /// What is common to all segments of one base: where rows are centred, how they are scaled, which screen runs.
 class PreparedBaseBackend {
  public:
@@ -69,6 +92,10 @@ class PreparedBaseBackend {
   virtual std::unique_ptr<PreparedSegment> pack_queries(const QueryProblem& /*queries*/, Executor& /*executor*/) const { return nullptr; }
   virtual std::unique_ptr<TopkWorker> worker(const PreparedSegment& segment, const QueryProblem& queries,
                                              const QueryPlan& plan) const = 0;
+  /// Of a place that can (DeviceInfo::can_share), where queries are the rows of the one segment and their first places are its positions
+  /// (QueryProblem::order). Everything outlives the search.
+  virtual std::unique_ptr<SymmetricSearch> symmetric(const PreparedSegment& /*segment*/, const QueryProblem& /*queries*/,
+                                                     const QueryPlan& /*plan*/) const { return nullptr; }
 };
 
 class Backend {

@@ -42,6 +42,8 @@ constexpr std::array<std::pair<Schedule, std::string_view>, 3> kSchedules = {
     {{Schedule::automatic, "auto"}, {Schedule::by_query, "by-query"}, {Schedule::by_base, "by-base"}}};
 constexpr std::array<std::pair<Pruning, std::string_view>, 3> kPrunings = {
     {{Pruning::automatic, "auto"}, {Pruning::off, "off"}, {Pruning::on, "on"}}};
+constexpr std::array<std::pair<Symmetry, std::string_view>, 3> kSymmetries = {
+    {{Symmetry::automatic, "auto"}, {Symmetry::off, "off"}, {Symmetry::on, "on"}}};
 constexpr std::array<std::pair<SelfMode, std::string_view>, 4> kSelfModes = {
     {{SelfMode::none, "none"}, {SelfMode::natural, "natural"}, {SelfMode::exclude, "exclude"}, {SelfMode::first, "first"}}};
 
@@ -93,6 +95,8 @@ std::optional<Schedule> parse_schedule(std::string_view name) noexcept {
 }
 std::string_view name_of(Pruning pruning) noexcept { return find_name(kPrunings, pruning); }
 std::optional<Pruning> parse_pruning(std::string_view name) noexcept { return find_value(kPrunings, name); }
+std::string_view name_of(Symmetry symmetry) noexcept { return find_name(kSymmetries, symmetry); }
+std::optional<Symmetry> parse_symmetry(std::string_view name) noexcept { return find_value(kSymmetries, name); }
 std::string_view name_of(SelfMode mode) noexcept { return find_name(kSelfModes, mode); }
 std::optional<SelfMode> parse_self_mode(std::string_view name) noexcept {
   if (auto v = find_value(kSelfModes, name)) return *v;

@@ -16,6 +16,7 @@ struct DeviceInfo {
   bool has_int8 = false;  // screens in 8-bit integers
   bool has_bf16 = false;  // screens in bf16, by tensor cores
   bool can_prune = false; // offers TopkWorker::near_to_far
+  bool can_share = false; // offers PreparedBaseBackend::symmetric
   Index most_tile_rows = 256;   // measured on CPUs: no gain beyond, and coarser load balance
   Index most_tile_cols = 4096;  // more would let thresholds grow stale
   // A place with a memory of its own; 0: the host's, whose budget is the caller's.
@@ -38,6 +39,7 @@ struct QueryPlan {
   Schedule schedule = Schedule::by_query;  // never automatic
   Index tile_rows = 0;                     // queries in a tile
   Index splits = 1;                        // parts of a segment's columns that are separate tasks
+  bool symmetric = false;                  // the queries are the base: each tile serves both of its sides
 };
 
 }  // namespace tessera::core

@@ -7,6 +7,7 @@
 #include "engine/cpu_values.hpp"
 #include "engine/near_topk.hpp"
 #include "engine/plan.hpp"
+#include "engine/symmetric_topk.hpp"
 #include "engine/wasserstein_topk.hpp"
 #include "prepare/fold.hpp"
 #include "prepare/int8_pays.hpp"
@@ -44,21 +45,30 @@ class CpuPreparedBase final : public core::PreparedBaseBackend {
 
   std::unique_ptr<core::TopkWorker> worker(const core::PreparedSegment& segment, const core::QueryProblem& queries,
                                            const core::QueryPlan& plan) const override {
-    const CpuTopkInputs inputs{.kernels = kernels_,
-                               .traits = traits_,
-                               .lattice = lattice_.get(),
-                               .narrowing = narrowing_.get(),
-                               .fold = fold_.get(),
-                               .panels = static_cast<const prepare::Panels&>(segment),
-                               .base = problem_.base,
-                               .denied = problem_.denied,
-                               .queries = queries,
-                               .pruned = plan_.pruned,
-                               .tile_rows = plan.tile_rows};
+    const CpuTopkInputs inputs = inputs_of(segment, queries, plan);
     return has_near_topk(inputs) ? make_near_topk_worker(inputs) : make_cpu_topk_worker(inputs);
   }
 
+  std::unique_ptr<core::SymmetricSearch> symmetric(const core::PreparedSegment& segment, const core::QueryProblem& queries,
+                                                   const core::QueryPlan& plan) const override {
+    return make_symmetric_topk(inputs_of(segment, queries, plan));
+  }
+
  private:
+  CpuTopkInputs inputs_of(const core::PreparedSegment& segment, const core::QueryProblem& queries, const core::QueryPlan& plan) const {
+    return {.kernels = kernels_,
+            .traits = traits_,
+            .lattice = lattice_.get(),
+            .narrowing = narrowing_.get(),
+            .fold = fold_.get(),
+            .panels = static_cast<const prepare::Panels&>(segment),
+            .base = problem_.base,
+            .denied = problem_.denied,
+            .queries = queries,
+            .pruned = plan_.pruned,
+            .tile_rows = plan.tile_rows};
+  }
+
   const kernels::CpuKernels& kernels_;
   core::BaseProblem problem_;
   core::BasePlan plan_;
@@ -75,7 +85,7 @@ class CpuBackend final : public core::Backend {
   std::string name() const override { return "cpu"; }
   std::string isa() const override { return kernels_.isa; }
   core::DeviceInfo device() const override {
-    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols, .has_int8 = kernels_.int8_screen != nullptr, .can_prune = true};
+    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols, .has_int8 = kernels_.int8_screen != nullptr, .can_prune = true, .can_share = true};
   }
   Screen advise_screen(const core::BaseProblem& problem, const RowSet* queries, Index k) const override {
     const auto& traits = metrics::traits_of(problem.metric.metric);

@@ -175,11 +175,10 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     std::fill_n(out, padded_, 0.0f);
     row_factors_[r] = row_reaches_[r] = 0.0f;
     if (row.kind != RowKind::searched) return;
-    row.narrow = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
-    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();  // of a row without a bound: survives every comparison
-    row_factors_[r] = row.narrow.bypass ? kNan : in_.narrowing->factor * row.narrow.step;
-    row_reaches_[r] = metrics::score_reach(in_.narrowing->bound, row.narrow.terms);
-    if (row.narrow.bypass) std::fill_n(out, padded_, kNan);
+    const prepare::ScreenedQuery query = prepare::narrow_for_screen(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
+    row.narrow = query.row;
+    row_factors_[r] = query.factor;
+    row_reaches_[r] = query.reach;
     if (in_.pruned) prepare::include_row(std::span(box_), out);
   }
 

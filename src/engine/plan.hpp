@@ -13,6 +13,7 @@ struct Wishes {
   Screen screen = Screen::automatic;
   Schedule schedule = Schedule::automatic;
   Pruning prune = Pruning::automatic;
+  Symmetry symmetric = Symmetry::automatic;
   Index tile = 0;
   std::uint64_t memory = 0;  // bytes, already resolved
 };

@@ -82,19 +82,19 @@ Range part_of(Index size, Index part, Index parts) noexcept { return {size * par
 }  // namespace
 
 core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::PreparedSegment& segment, const core::QueryProblem& queries,
-                          const core::BasePlan& base_plan, const core::QueryPlan& plan, const Candidate* carry, core::ListSink& sink,
+                          Range places, const core::BasePlan& base_plan, const core::QueryPlan& plan, const Candidate* carry, core::ListSink& sink,
                           core::Executor& executor, Control& control) {
-  const Index nq = queries.queries.rows;
+  const Index nq = places.size();
   const Index k = queries.k;
   const Index row_tiles = (nq + plan.tile_rows - 1) / plan.tile_rows;
   const Index column_tiles = (segment.cols() + base_plan.tile_cols - 1) / base_plan.tile_cols;
   std::vector<Hand> hands(static_cast<std::size_t>(executor.threads()));
-  SplitMerger merger(nq, row_tiles, plan, k);
+  SplitMerger merger(places.last, row_tiles, plan, k);
 
   const auto run_task = [&](Index task, Hand& hand) {
     const Index row_tile = task / plan.splits;
     const Index split = task % plan.splits;
-    const Range rows{row_tile * plan.tile_rows, std::min(nq, (row_tile + 1) * plan.tile_rows)};
+    const Range rows{places.first + row_tile * plan.tile_rows, std::min(places.last, places.first + (row_tile + 1) * plan.tile_rows)};
     const bool lead = split == 0;
     hand.worker->begin(rows, lead && carry != nullptr ? carry + rows.first * k : nullptr, lead);
     const Range tiles = part_of(column_tiles, split, plan.splits);

@@ -7,12 +7,17 @@
 
 namespace tessera::engine {
 
-/// Takes all queries through one segment.
+/// Takes queries through one segment.
+/// places   of the queries taken (core/problem.hpp).
 /// carry    [nq, k] lists of earlier segments, or null.
 /// sink     gets every query's list over the segment and carry.
 core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::PreparedSegment& segment, const core::QueryProblem& queries,
-                          const core::BasePlan& base_plan, const core::QueryPlan& plan, const core::Candidate* carry, core::ListSink& sink,
+                          core::Range places, const core::BasePlan& base_plan, const core::QueryPlan& plan, const core::Candidate* carry, core::ListSink& sink,
                           core::Executor& executor, Control& control);
+
+/// Takes the rows of the one segment, which are the queries, through it by a symmetric plan: each pair of rows is computed once.
+core::WorkCounts run_symmetric(const core::PreparedBaseBackend& base, const core::PreparedSegment& segment, const core::QueryProblem& queries,
+                               const core::BasePlan& base_plan, const core::QueryPlan& plan, core::ListSink& sink, core::Executor& executor, Control& control);
 
 struct ValuesTotals {
   Index tiles = 0;

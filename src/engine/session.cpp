@@ -10,6 +10,7 @@
 #include "engine/periodic_lists.hpp"
 #include "engine/plan.hpp"
 #include "engine/plan_distributions.hpp"
+#include "engine/plan_symmetric.hpp"
 #include "engine/registry.hpp"
 #include "engine/run.hpp"
 #include "engine/workers.hpp"
@@ -46,7 +47,7 @@ class ControlledExecutor final : public core::Executor {
 
 Wishes wishes_of(const KnnOptions& options) {
   const std::uint64_t memory = options.memory > 0 ? options.memory : support::available_memory() / 2;
-  return {.screen = options.screen, .schedule = options.schedule, .prune = options.prune, .tile = options.tile, .memory = memory};
+  return {.screen = options.screen, .schedule = options.schedule, .prune = options.prune, .symmetric = options.symmetric, .tile = options.tile, .memory = memory};
 }
 
 core::BaseProblem problem_of(const RowSet& base, const KnnOptions& options, double bound_inflation) {
@@ -121,6 +122,7 @@ void describe(Report& report, const core::Backend& backend, const BasePlan& base
   report.segments = base.segments;
   report.splits = plan.splits;
   report.pruned = base.pruned;
+  report.symmetric = plan.symmetric;
 }
 
 /// True when both are one and the same array.
@@ -130,6 +132,27 @@ bool same_rows(const RowSet& a, const RowSet& b) noexcept {
   return a.data == b.data && a.rows == b.rows && a.cols == b.cols && a.dtype == b.dtype && a.row_stride == b.row_stride &&
          a.col_stride == b.col_stride && a.byte_swapped == b.byte_swapped && a.offsets == b.offsets && u.data == v.data && u.dtype == v.dtype &&
          u.row_stride == v.row_stride && u.col_stride == v.col_stride && u.byte_swapped == v.byte_swapped;
+}
+
+/// True when queries and base are one set, and every row has one id in both.
+bool is_itself(const RowSet& queries, const RowSet& base, const KnnOptions& options) noexcept {
+  return same_rows(queries, base) && (options.self == SelfMode::none || queries.first_id == base.first_id);
+}
+
+/// Queries that are the base in the order of its positions; those that have none come last.
+void follow_positions(core::QueryProblem& problem, const core::PreparedSegment& segment) {
+  const Index rows = problem.queries.rows;
+  if (segment.cols() == rows) return;
+  std::vector<bool> placed(static_cast<std::size_t>(rows));
+  problem.order.reserve(static_cast<std::size_t>(rows));
+  const auto place = [&](Index row) {
+    placed[static_cast<std::size_t>(row)] = true;
+    problem.order.push_back(row);
+  };
+  for (Index p = 0; p < segment.cols(); ++p) place(segment.row_at(p));
+  for (Index row = 0; row < rows; ++row) {
+    if (!placed[static_cast<std::size_t>(row)]) place(row);
+  }
 }
 
 /// Queries of a pruned search in an order that keeps near ones together: that of the base where they are its rows.
@@ -172,8 +195,10 @@ class Search {
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
     if (base_plan_.pruned && first_) order_queries(problem_, base_, prepared_, segment, options_, memory_, executor_);
+    if (plan_.symmetric) follow_positions(problem_, segment);
     const core::WorkCounts counts =
-        run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
+        plan_.symmetric ? run_symmetric(prepared_, segment, problem_, base_plan_, plan_, sink_, executor_, control_)
+                        : run_topk(prepared_, segment, problem_, {0, problem_.queries.rows}, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;
     Report& report = sink_.report();
     report.survivors += counts.survivors;
@@ -220,8 +245,10 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   // A set in itself is a sample of its own queries. A look at data costs more than small calls could gain.
   const RowSet* asked = options.self == SelfMode::none && !same_rows(queries, base) ? &queries : nullptr;
   const double work = static_cast<double>(queries.rows) * static_cast<double>(base.rows) * static_cast<double>(base.cols);
-  const BasePlan base_plan = plan_base_of(base, traits, backend->device(), work >= kLookFrom ? advised(wishes, *backend, problem, asked, list_k) : wishes, false);
-  const core::QueryPlan query_plan = plan_queries_of(queries, base, list_k, traits, base_plan, backend->device(), wishes);
+  BasePlan base_plan = plan_base_of(base, traits, backend->device(), work >= kLookFrom ? advised(wishes, *backend, problem, asked, list_k) : wishes, false);
+  core::QueryPlan query_plan = plan_queries_of(queries, base, list_k, traits, base_plan, backend->device(), wishes);
+  plan_symmetric(is_itself(queries, base, options), queries.rows, list_k, base_plan, backend->device(), wishes, query_plan);
+  if (query_plan.symmetric) plan_symmetric_tiles(base.rows, backend->device(), wishes, base_plan);
 
   Control control(options.progress, options.stop);
   control.begin_phase("prepare", static_cast<double>(queries.rows + 2 * base.rows));
@@ -278,7 +305,8 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
   check_result_size(queries.rows, k, wishes);
   const auto& traits = metrics::traits_of(options.metric.metric);
   const Index list_k = list_length(k, base_);
-  const core::QueryPlan plan = plan_queries_of(queries, base_, list_k, traits, plan_, backend_->device(), wishes);
+  core::QueryPlan plan = plan_queries_of(queries, base_, list_k, traits, plan_, backend_->device(), wishes);
+  plan_symmetric(is_itself(queries, base_, options), queries.rows, list_k, plan_, backend_->device(), wishes, plan);
   Control control(options.progress, options.stop);
   NeighboursSink sink(queries.rows, k, list_k, traits, options.distances, segments_.size() > 1);
   Search search(*backend_, *prepared_, base_, options, plan_, plan, queries_of(queries, sorted(queries, options, *executor_), list_k, options, *executor_), sink, wishes.memory, *executor_, control);

@@ -58,6 +58,10 @@ class PairBound {
   TESSERA_HOST_DEVICE float lower(float score) const noexcept;
   TESSERA_HOST_DEVICE float upper(float score) const noexcept;
 
+  /// Of dot forms: threshold(tau) in two parts, for kernels that add them. However fp32 rounds their sum, a score greater than it proves z > tau.
+  TESSERA_HOST_DEVICE static float limit_of(const BoundContext& context, double tau) noexcept;
+  TESSERA_HOST_DEVICE float offset() const noexcept;
+
   /// Of forms by way of a root: brackets linear in the score from now on. They are as tight where z is about this, and right everywhere.
   TESSERA_HOST_DEVICE void linearise(double z) noexcept;
 

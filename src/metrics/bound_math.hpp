@@ -123,6 +123,23 @@ TESSERA_HOST_DEVICE inline float PairBound::threshold(double tau) const noexcept
   return float_up(bound_detail::away_up(t * (1 + rho_) + eta_));
 }
 
+namespace bound_detail {
+
+/// Far enough above a value for the sum of two such to be rounded down once; never so low that the sum of two is -inf.
+TESSERA_HOST_DEVICE inline float summand_up(double value) noexcept {
+  const float raised = float_up(value + std::abs(value) * 0x1p-23);
+  return raised < -kLargestFloat / 2 ? -kLargestFloat / 2 : raised;
+}
+
+}  // namespace bound_detail
+
+TESSERA_HOST_DEVICE inline float PairBound::limit_of(const BoundContext& c, double tau) noexcept {
+  if (std::isinf(tau)) return static_cast<float>(tau);
+  return bound_detail::summand_up(bound_detail::away_up(tau + std::abs(tau) * c.rel + c.canonical_eta));
+}
+
+TESSERA_HOST_DEVICE inline float PairBound::offset() const noexcept { return bound_detail::summand_up(slack_ - shift_); }
+
 TESSERA_HOST_DEVICE inline float PairBound::root_lower(float score) const noexcept {
   if (!(std::abs(score) < bound_detail::kInfinity)) return -bound_detail::kInfinity;
   double z = bound_detail::larger(0.0, static_cast<double>(score) - eta_) * (1 - rho_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace tessera::prepare {
@@ -205,6 +206,18 @@ NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kern
     r.bypass = r.bypass || !std::isfinite(r.terms.dot_centre);
   }
   return r;
+}
+
+ScreenedQuery narrow_for_screen(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
+  std::fill_n(out, padded, 0.0f);
+  ScreenedQuery query{.row = narrow_query_row(n, kernels, row, padded, out)};
+  query.factor = n.factor * query.row.step;
+  query.reach = metrics::score_reach(n.bound, query.row.terms);
+  if (query.row.bypass) {
+    query.factor = std::numeric_limits<float>::quiet_NaN();
+    std::fill_n(out, padded, query.factor);
+  }
+  return query;
 }
 
 }  // namespace tessera::prepare

@@ -37,6 +37,13 @@ struct NarrowedRow {
   std::int32_t sum = 0;   // of the integers
 };
 
+/// A query row with what kernels take beside its elements.
+struct ScreenedQuery {
+  NarrowedRow row;
+  float factor = 0;  // ScreenCall::row_factor; NaN without a bound, as are its elements: its pairs survive every comparison
+  float reach = 0;   // ScreenCall::row_reach
+};
+
 /// Whether fp32 holds every value of the type exactly.
 bool narrows_exactly(DType dtype) noexcept;
 
@@ -57,5 +64,8 @@ kernels::ScreenKernels screen_kernels(const Narrowing& narrowing, const kernels:
 /// out [padded] words. 8-bit integers of base rows are signed, those of query rows have the instruction set's int8_levels added.
 NarrowedRow narrow_base_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
 NarrowedRow narrow_query_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
+
+/// As narrow_query_row(), ready for the screens of CpuKernels.
+ScreenedQuery narrow_for_screen(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
 
 }  // namespace tessera::prepare

@@ -43,7 +43,7 @@ struct Panels final : core::PreparedSegment {
     report.zero_base += std::ssize(special.zero);
     report.denied_base += std::ssize(special.denied);
   }
-  Index row_at(Index position) const noexcept { return row_of_position.empty() ? position : row_of_position[static_cast<std::size_t>(position)]; }
+  Index row_at(Index position) const noexcept override { return row_of_position.empty() ? position : row_of_position[static_cast<std::size_t>(position)]; }
   std::int64_t id_at(Index position) const noexcept { return rows.first_id + row_at(position); }
 };
 

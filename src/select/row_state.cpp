@@ -141,10 +141,24 @@ void RowState::compact_coarse(Refiner& refiner, const Scratch& scratch) {
   next_compaction_ = pending_count_ + coarse_step(capacity_);
 }
 
+void RowState::insert(std::span<const Candidate> candidates) noexcept {
+  for (const Candidate& c : candidates) {
+    if (!(c < best_[best_count_ - 1])) continue;
+    Index at = best_count_ - 1;
+    for (; at > 0 && c < best_[at - 1]; --at) best_[at] = best_[at - 1];
+    best_[at] = c;
+  }
+}
+
 void RowState::refine_pending(Index count, Refiner& refiner, const Scratch& scratch) {
-  Candidate* out = std::copy_n(best_, best_count_, scratch.refined.data());
+  const bool few = best_sorted_ && best_count_ == capacity_.k && capacity_.k <= kRanked;
+  Candidate* out = few ? scratch.refined.data() : std::copy_n(best_, best_count_, scratch.refined.data());
   refiner.keys({pending_, static_cast<std::size_t>(count)}, out);
-  keep_best({scratch.refined.data(), static_cast<std::size_t>(best_count_ + count)});
+  if (few) {
+    insert({out, static_cast<std::size_t>(count)});
+  } else {
+    keep_best({scratch.refined.data(), static_cast<std::size_t>(best_count_ + count)});
+  }
   pending_count_ = std::copy(pending_ + count, pending_ + pending_count_, pending_) - pending_;
 }
 

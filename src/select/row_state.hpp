@@ -59,6 +59,8 @@ class RowState {
   }
   /// Tells that k pairs of this row are known to have z at or below this.
   void offer_threshold(float z, const Refiner& refiner) noexcept { tau_ = z < tau_ ? std::min(tau_, refiner.widest(z)) : tau_; }
+  /// Asks for the memory that the next add() writes to.
+  void prefetch() const noexcept { __builtin_prefetch(pending_ + pending_count_, 1); }
   bool wants_compaction() const noexcept { return pending_count_ >= next_compaction_; }
 
   /// Lowers the threshold to the k-th smallest upper bound and drops what is past it; where bounds are too coarse to make
@@ -77,6 +79,8 @@ class RowState {
   /// Computes the first `count` pending pairs and moves them to the candidates.
   void refine_pending(Index count, Refiner& refiner, const Scratch& scratch);
   void keep_best(std::span<core::Candidate> candidates) noexcept;
+  /// Candidates that belong to the k best take their places there; the best are k, and sorted.
+  void insert(std::span<const core::Candidate> candidates) noexcept;
 
   RowCapacity capacity_{};
   Pending* pending_ = nullptr;

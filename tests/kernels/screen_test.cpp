@@ -162,6 +162,42 @@ TEST(Screen, StopsBeforeAListOverflowsAndGoesOnFromThere) {
   });
 }
 
+TEST(MutualScreen, KeepsExactlyThePairsThatAreNotPastTheirRowAndTheirColumn) {
+  for_each_kernel([](const CpuKernels& k, const Form& form, Index rows) {
+    const auto mutual = k.screen(form.element, form.dot, rows).mutual;
+    ASSERT_EQ(mutual != nullptr, form.dot);
+    if (!form.dot) return;
+    Setting s(k, rows, 3, 5);
+    std::vector<float> limits(static_cast<std::size_t>(3 * k.panel_cols));
+    std::vector<float> offsets(static_cast<std::size_t>(rows));
+    for (std::size_t r = 0; r < offsets.size(); ++r) offsets[r] = static_cast<float>(r) * 3 - 5;
+    for (std::size_t p = 0; p < limits.size(); ++p) {
+      // Few columns want anything, some of them exactly what a row has to offer; one wants all, one nothing.
+      limits[p] = p == 4 ? kInfinity : p == 7 ? -kInfinity : p % 5 == 0 ? s.expected(form, 0, static_cast<Index>(p)) - offsets[0] : -1000;
+    }
+    for (Index r = 0; r < rows; ++r) s.thresholds[static_cast<std::size_t>(r)] = r % 2 == 0 ? s.expected(form, r, 3 * r + 1) : -kInfinity;
+    s.base[static_cast<std::size_t>(2 * s.d * k.panel_cols + 1)] = kNan;  // the third panel's second row
+    ScreenCall call = s.call();
+    call.col_limits = limits.data();
+    call.row_offsets = offsets.data();
+    EXPECT_EQ(mutual(call), 3);
+    for (Index r = 0; r < rows; ++r) {
+      std::int32_t n = 0;
+      for (Index p = 0; p < 3 * k.panel_cols; ++p) {
+        const float score = s.expected(form, r, p);
+        const bool past_row = score > s.thresholds[static_cast<std::size_t>(r)];
+        const bool past_column = score > limits[static_cast<std::size_t>(p)] + offsets[static_cast<std::size_t>(r)];
+        if (past_row && past_column) continue;
+        ASSERT_LT(n, s.lists[static_cast<std::size_t>(r)].count);
+        const Hit& hit = s.lists[static_cast<std::size_t>(r)].hits[n++];
+        EXPECT_EQ(hit.position, p);
+        EXPECT_TRUE(hit.score == score || (std::isnan(hit.score) && std::isnan(score)));
+      }
+      EXPECT_EQ(s.lists[static_cast<std::size_t>(r)].count, n);
+    }
+  });
+}
+
 TEST(Screen, HasNoKernelForWhatNoScreenSums) {
   for (const std::string& isa : isas()) {
     EXPECT_EQ(kernels_of(isa).screen(Element::product, false, 1).screen, nullptr);

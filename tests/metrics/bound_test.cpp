@@ -100,6 +100,8 @@ void check_all(const ScreenedPairs& screened, Tally& tally) {
       const Verdict v = judge(screened.context, p.query, *base, p.score, p.z);
       ASSERT_TRUE(v.bracket_holds) << fmt::format("score {:a}, z {:a}", p.score, static_cast<double>(p.z));
       ASSERT_TRUE(v.threshold_holds) << fmt::format("score {:a}, z {:a}", p.score, static_cast<double>(p.z));
+      ASSERT_TRUE(v.parts_hold) << fmt::format("score {:a}, z {:a}", p.score, static_cast<double>(p.z));
+      ASSERT_LE(v.parts_excess, 0x1p-21);
       if (base == &p.base) tally.attained = std::max(tally.attained, v.attained);
     }
     ++tally.pairs;
@@ -175,6 +177,10 @@ void expect_attained(const std::string& what, Attainer a, double at_least) {
   const Verdict half = judge(a.context, a.query, a.base, a.score, a.z);
   EXPECT_FALSE(half.bracket_holds) << what << ": half the slack went unnoticed by the bracket";
   EXPECT_FALSE(half.threshold_holds) << what << ": half the slack went unnoticed by the threshold";
+  if (a.context.form == BoundForm::dot_squared || a.context.form == BoundForm::dot_product) {
+    EXPECT_TRUE(whole.parts_hold) << what;
+    EXPECT_FALSE(half.parts_hold) << what << ": half the slack went unnoticed by the threshold in two parts";
+  }
   EXPECT_GT(whole.attained, at_least) << what;
   fmt::print("{}: {:.4f} of the slack attained\n", what, whole.attained);
 }

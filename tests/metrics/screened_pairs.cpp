@@ -200,6 +200,13 @@ Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& que
   if (static_cast<long double>(tau) < z) tau = std::nextafter(tau, std::numeric_limits<double>::infinity());
   for (const double t : {tau, std::nextafter(tau, std::numeric_limits<double>::infinity()), tau + std::abs(tau) * 1e-9}) {
     if (score > bound.threshold(t)) v.threshold_holds = false;
+    if (context.form != metrics::BoundForm::dot_squared && context.form != metrics::BoundForm::dot_product) continue;
+    // The same in two parts, as a column's threshold meets a row: as sure, and hardly wider.
+    const float limit = PairBound::limit_of(context, t);
+    const float whole = bound.threshold(t);
+    const float sum = limit + bound.offset();
+    if (score > sum) v.parts_hold = false;
+    if (std::isfinite(whole)) v.parts_excess = std::max(v.parts_excess, (static_cast<double>(sum) - whole - 0x1p-145) / (std::abs(limit) + std::abs(bound.offset()) + 0x1p-149));
   }
   const double t0 = PairBound(inflated(context, 0), query, base).threshold(tau);
   const double t1 = PairBound(inflated(context, 1), query, base).threshold(tau);

@@ -50,6 +50,8 @@ metrics::BoundContext inflated(const metrics::BoundContext& context, double fact
 struct Verdict {
   bool bracket_holds = true;    // lower <= z <= upper
   bool threshold_holds = true;  // s > threshold(tau) only where z > tau, for tau around z
+  bool parts_hold = true;       // the same of limit_of(tau) + offset(); dot forms only
+  double parts_excess = 0;      // how far limit_of() + offset() lie above threshold(), of their sizes, but for subnormals
   double attained = 0;          // of the slack: (s - t0) / (t1 - t0), t0 and t1 the thresholds of z with none and all of it
 };
 Verdict judge(const metrics::BoundContext& context, const metrics::RowTerms& query, const metrics::RowTerms& base, float score, long double z);

@@ -60,6 +60,9 @@ struct ScreenCall {
   const float* col_scale = nullptr;          // [panels, panel_cols]
   const float* col_residual = nullptr;       // [panels, panel_cols]
   const std::int32_t* col_start = nullptr;   // [panels, panel_cols]: -levels * sum q_y
+  // Mutual screen: a pair is past its column, too, when its score is greater than col_limit + row_offset, summed in fp32.
+  const float* col_limits = nullptr;         // [panels, panel_cols]
+  const float* row_offsets = nullptr;        // [panel_rows], finite
 };
 
 /// Screens panels first..last and appends every pair that is not provably past its row's threshold: the comparison is
@@ -74,6 +77,7 @@ using SeedKernel = void (*)(const ScreenCall& call, float* minima) noexcept;
 struct ScreenKernels {
   ScreenKernel screen = nullptr;
   SeedKernel seed = nullptr;
+  ScreenKernel mutual = nullptr;  // as screen, but what is past its row's threshold stays unless it is past its column, too; dot forms only
 };
 
 /// Boxes that are looked at together: low [d, kBoxes], then high [d, kBoxes].
