@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/control.hpp"
 #include "engine/cpu_refiner.hpp"
 #include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
@@ -61,8 +62,10 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     first_row_ = rows.first;
     count_ = rows.size();
     seeded_ = carry != nullptr;
+    const Stopwatch packing;
     for (Index r = 0; r < count_; ++r) begin_row(r, carry != nullptr ? carry + r * capacity_.k : nullptr, lead);
     if (in_.narrowing != nullptr) pack_queries();
+    seconds_packing_ += packing.seconds();
     if (in_.pruned) start_walk();
   }
 
@@ -92,7 +95,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     }
   }
 
-  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined(), pruned_}; }
+  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined(), pruned_, seconds_packing_}; }
 
  private:
   // A kernel call ends when a list might not take another panel; three panels keep the first, dense calls short.
@@ -331,6 +334,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun, narrowed; pruned segments only
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;
+  double seconds_packing_ = 0;
 };
 
 }  // namespace

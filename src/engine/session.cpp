@@ -171,18 +171,23 @@ class Search {
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
+    const Stopwatch ordering;
     if (base_plan_.pruned && first_) order_queries(problem_, base_, prepared_, segment, options_, memory_, executor_);
+    seconds_packing_ += ordering.seconds();
     const core::WorkCounts counts =
         run_topk(prepared_, segment, problem_, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
     first_ = false;
     Report& report = sink_.report();
     report.survivors += counts.survivors;
     report.refined += counts.refined;
+    seconds_packing_ += counts.seconds_packing / executor_.threads();
     pruned_ += static_cast<double>(counts.pruned);
     report.pairs += pairs(base_rows);
     segment.describe(report);
   }
 
+  /// Of the queries, so far.
+  double seconds_packing() const noexcept { return seconds_packing_; }
   double pairs(Index base_rows) const noexcept { return static_cast<double>(problem_.queries.rows) * static_cast<double>(base_rows); }
   Neighbours take() {
     Report& report = sink_.report();
@@ -202,8 +207,15 @@ class Search {
   core::Executor& executor_;
   Control& control_;
   double pruned_ = 0;  // pairs
+  double seconds_packing_ = 0;
   bool first_ = true;
 };
+
+void note_seconds(Report& report, double prepare, double pack, double search) noexcept {
+  report.seconds_prepare = prepare;
+  report.seconds_pack = pack;
+  report.seconds_search = search;
+}
 
 }  // namespace
 
@@ -234,11 +246,14 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   Search search(*backend, *prepared, base, options, base_plan, query_plan, queries_of(queries, distributions, list_k, options, checks), sink, wishes.memory, *executor, control);
 
   double seconds_search = 0;
+  double seconds_packing = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
     const Range rows = segment_rows(base_plan, base.rows, s);
     if (s > 0) control.begin_phase("prepare", static_cast<double>(rows.size()));
     ControlledExecutor packer(*executor, control, static_cast<double>(rows.size()));
+    const Stopwatch packing;
     const auto segment = prepared->segment(rows, packer);
+    seconds_packing += packing.seconds();
     control.end_phase();
 
     const Stopwatch searching;
@@ -247,8 +262,8 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
     control.end_phase();
     seconds_search += searching.seconds();
   }
-  sink.report().seconds_search = seconds_search;
-  sink.report().seconds_prepare = total.seconds() - seconds_search;
+  const double queries_packed = search.seconds_packing();
+  note_seconds(sink.report(), total.seconds() - seconds_search + queries_packed, seconds_packing + queries_packed, seconds_search - queries_packed);
   return completed(search.take(), queries, base, options, *executor);
 }
 
@@ -287,7 +302,8 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());
   }
   control.end_phase();
-  sink.report().seconds_search = watch.seconds();
+  const double queries_packed = search.seconds_packing();
+  note_seconds(sink.report(), queries_packed, queries_packed, watch.seconds() - queries_packed);
   return completed(search.take(), queries, base_, options, *executor_);
 }
 
