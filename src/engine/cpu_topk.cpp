@@ -178,7 +178,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     std::fill_n(out, padded_, 0.0f);
     row_factors_[r] = row_reaches_[r] = 0.0f;
     if (row.kind != RowKind::searched) return;
-    row.narrow = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
+    row.narrow = prepare::narrow_query_row(*in_.narrowing, in_.kernels, query_row(r), padded_, out, whole_);
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();  // of a row without a bound: survives every comparison
     row_factors_[r] = row.narrow.bypass ? kNan : in_.narrowing->factor * row.narrow.step;
     row_reaches_[r] = metrics::score_reach(in_.narrowing->bound, row.narrow.terms);
@@ -196,7 +196,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     for (Index r = panel.first; r < panel.first + panel.rows && !in_.pruned; ++r) {
       QueryRow& row = rows_[static_cast<std::size_t>(r)];
       const auto& terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
-      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, terms);
+      row.bound = metrics::PairBound(bounds_, row.narrow.terms, terms);
       thresholds_[r] = threshold(row);
     }
     kernels::ScreenCall call{.query = packed_.data() + panel.first * depth_,
@@ -301,8 +301,16 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     }
   }
 
+  static metrics::BoundContext bounds_of(const CpuTopkInputs& in, bool whole) noexcept {
+    metrics::BoundContext bounds = in.narrowing != nullptr ? in.narrowing->bound : metrics::BoundContext{};
+    bounds.whole = in.narrowing != nullptr && in.narrowing->whole && whole;
+    return bounds;
+  }
+
   CpuTopkInputs in_;
   prepare::RowReader reader_;
+  bool whole_ = prepare::is_short_integer(in_.queries.queries.dtype);
+  metrics::BoundContext bounds_ = bounds_of(in_, whole_);
   CpuRefiner refiner_;
   QueryRows identities_;
   Index depth_;                           // words of a packed row
