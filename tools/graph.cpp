@@ -202,6 +202,7 @@ void run_graph(const GraphArgs& args, Interrupts& interrupts) {
   outcome.seconds.read = watch.lap();
   outcome.lists = search(args, request, base, interrupts);
   outcome.seconds.prepare = outcome.lists.report.seconds_prepare;
+  outcome.seconds.pack = outcome.lists.report.seconds_pack;
   outcome.seconds.search = outcome.lists.report.seconds_search;
   watch.lap();
   GraphOptions graph_options = request.graph;

@@ -43,14 +43,15 @@ std::string to_text(const InputSummary& input) {
 Json to_json(const StageSeconds& seconds) {
   return {{"read", seconds.read},
           {"prepare", seconds.prepare},
+          {"pack", seconds.pack},
           {"search", seconds.search},
           {"write", seconds.write},
           {"total", seconds.total}};
 }
 
 std::string to_text(const StageSeconds& seconds) {
-  return fmt::format("{} (read {}, prepare {}, search {}, write {})", human_seconds(seconds.total), human_seconds(seconds.read),
-                     human_seconds(seconds.prepare), human_seconds(seconds.search), human_seconds(seconds.write));
+  return fmt::format("{} (read {}, prepare {} (packing {}), search {}, write {})", human_seconds(seconds.total), human_seconds(seconds.read),
+                     human_seconds(seconds.prepare), human_seconds(seconds.pack), human_seconds(seconds.search), human_seconds(seconds.write));
 }
 
 double pairs_per_second(const Report& report, const StageSeconds& seconds) noexcept {

@@ -35,13 +35,14 @@ std::string to_text(const InputSummary& input);
 struct StageSeconds {
   double read = 0;
   double prepare = 0;
+  double pack = 0;  // of prepare
   double search = 0;
   double write = 0;
   double total = 0;
 };
 Json to_json(const StageSeconds& seconds);
 
-/// "2.53 s (read 0.001 s, prepare 0.3 s, search 2.2 s, write 0.02 s)"
+/// "2.53 s (read 0.001 s, prepare 0.3 s (packing 0.2 s), search 2.2 s, write 0.02 s)"
 std::string to_text(const StageSeconds& seconds);
 
 /// Of a search of `rows` queries.

@@ -237,6 +237,7 @@ void run_topk(const TopkArgs& args, Interrupts& interrupts) {
   outcome.seconds.read = watch.lap();
   outcome.neighbours = search(request, inputs, args, interrupts);
   outcome.seconds.prepare = outcome.neighbours.report.seconds_prepare;
+  outcome.seconds.pack = outcome.neighbours.report.seconds_pack;
   outcome.seconds.search = outcome.neighbours.report.seconds_search;
   outcome.warnings = find_warnings(args, request, inputs, outcome.neighbours.report);
   watch.lap();

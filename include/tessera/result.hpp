@@ -23,8 +23,9 @@ struct Report {
   bool pruned = false;    // compact tiles, far ones never visited
   bool symmetric = false; // each pair of rows computed once, for both
 
-  double seconds_prepare = 0;
-  double seconds_search = 0;
+  double seconds_prepare = 0;       // looking at rows, and packing them; the queries' share, done between tiles, is a mean over threads
+  double seconds_pack = 0;          // of it: narrowing and packing rows of base and queries
+  double seconds_search = 0;        // the rest of the call
   double pairs = 0;                 // query-base pairs answered for
   std::int64_t survivors = 0;       // pairs the screen could not dismiss
   std::int64_t refined = 0;         // pairs computed in double

@@ -34,6 +34,14 @@ struct WorkCounts {
   std::int64_t survivors = 0;
   std::int64_t refined = 0;
   std::int64_t pruned = 0;  // pairs in tiles that were never visited
+  double seconds_packing = 0;  // a worker's own: reading and packing query rows
+  WorkCounts& operator+=(const WorkCounts& other) noexcept {
+    survivors += other.survivors;
+    refined += other.refined;
+    pruned += other.pruned;
+    seconds_packing += other.seconds_packing;
+    return *this;
+  }
 };
 
 /// Which tiles a block of query rows visits, and in what order.

@@ -24,12 +24,12 @@ class CpuRefiner final : public select::Refiner {
   void set_query(const double* row) noexcept { query_ = row; }
 
   void keys(std::span<const select::Pending> pairs, core::Candidate* out) override {
-    for (std::size_t i = 0; i < std::min(ahead_, pairs.size()); ++i) prefetch(pairs[i].position);
+    for (std::size_t i = 0; i < std::min(ahead_, pairs.size()); ++i) prefetch(pairs[i]);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (i + ahead_ < pairs.size()) prefetch(pairs[i + ahead_].position);
-      *out++ = {key(pairs[i].position), panels_.id_at(pairs[i].position)};
+      if (i + ahead_ < pairs.size()) prefetch(pairs[i + ahead_]);
+      const std::uint32_t position = pairs[i].position;
+      *out++ = {known(pairs[i]) ? scale_.key_of(pairs[i].lower) : computed_key(position), panels_.id_at(position)};
     }
-    refined_ += std::ssize(pairs);
   }
   float z_above(double key) const noexcept override { return scale_.z_above(key); }
   float widest(float z) const noexcept override { return scale_.widest(z); }
@@ -47,6 +47,14 @@ class CpuRefiner final : public select::Refiner {
   std::int64_t refined() const noexcept { return refined_; }
 
  private:
+  /// Pairs of whole numbers: the score said it all, and no row is read.
+  static bool known(const select::Pending& pair) noexcept { return pair.lower == pair.upper; }
+
+  double computed_key(Index position) noexcept {
+    ++refined_;
+    return key(position);
+  }
+
   /// Floats that a kernel may read where they lie.
   static bool stored_as_floats(const prepare::RowReader& reader) noexcept {
     const RowSet& rows = reader.rows();
@@ -56,8 +64,9 @@ class CpuRefiner final : public select::Refiner {
   }
 
   /// Survivors lie far apart in memory: the next rows are on their way while one is summed.
-  void prefetch(Index position) const noexcept {
-    const std::byte* row = panels_.rows.row(panels_.row_at(position));
+  void prefetch(const select::Pending& pair) const noexcept {
+    if (known(pair)) return;
+    const std::byte* row = panels_.rows.row(panels_.row_at(pair.position));
     const Index bytes = std::min<Index>(panels_.rows.cols * panels_.rows.col_stride, kPrefetchBytes);
     for (Index b = 0; b < bytes; b += kLineBytes) __builtin_prefetch(row + b);
   }

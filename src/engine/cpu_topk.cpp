@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/control.hpp"
 #include "engine/cpu_refiner.hpp"
 #include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
@@ -61,8 +62,10 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     first_row_ = rows.first;
     count_ = rows.size();
     seeded_ = carry != nullptr;
+    const Stopwatch packing;
     for (Index r = 0; r < count_; ++r) begin_row(r, carry != nullptr ? carry + r * capacity_.k : nullptr, lead);
     if (in_.narrowing != nullptr) pack_queries();
+    seconds_packing_ += packing.seconds();
     if (in_.pruned) start_walk();
   }
 
@@ -92,7 +95,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     }
   }
 
-  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined(), pruned_}; }
+  core::WorkCounts counts() const noexcept override { return {survivors_, refiner_.refined(), pruned_, seconds_packing_}; }
 
  private:
   // A kernel call ends when a list might not take another panel; three panels keep the first, dense calls short.
@@ -175,7 +178,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     std::fill_n(out, padded_, 0.0f);
     row_factors_[r] = row_reaches_[r] = 0.0f;
     if (row.kind != RowKind::searched) return;
-    const prepare::ScreenedQuery query = prepare::narrow_for_screen(*in_.narrowing, in_.kernels, query_row(r), padded_, out);
+    const prepare::ScreenedQuery query = prepare::narrow_for_screen(*in_.narrowing, in_.kernels, query_row(r), padded_, out, whole_);
     row.narrow = query.row;
     row_factors_[r] = query.factor;
     row_reaches_[r] = query.reach;
@@ -192,7 +195,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     for (Index r = panel.first; r < panel.first + panel.rows && !in_.pruned; ++r) {
       QueryRow& row = rows_[static_cast<std::size_t>(r)];
       const auto& terms = in_.panels.tile_terms[static_cast<std::size_t>(cols.first / in_.panels.tile_cols)];
-      row.bound = metrics::PairBound(in_.narrowing->bound, row.narrow.terms, terms);
+      row.bound = metrics::PairBound(bounds_, row.narrow.terms, terms);
       thresholds_[r] = threshold(row);
     }
     kernels::ScreenCall call{.query = packed_.data() + panel.first * depth_,
@@ -297,8 +300,16 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
     }
   }
 
+  static metrics::BoundContext bounds_of(const CpuTopkInputs& in, bool whole) noexcept {
+    metrics::BoundContext bounds = in.narrowing != nullptr ? in.narrowing->bound : metrics::BoundContext{};
+    bounds.whole = in.narrowing != nullptr && in.narrowing->whole && whole;
+    return bounds;
+  }
+
   CpuTopkInputs in_;
   prepare::RowReader reader_;
+  bool whole_ = prepare::is_short_integer(in_.queries.queries.dtype);
+  metrics::BoundContext bounds_ = bounds_of(in_, whole_);
   CpuRefiner refiner_;
   QueryRows identities_;
   Index depth_;                           // words of a packed row
@@ -330,6 +341,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<float> box_ = std::vector<float>(static_cast<std::size_t>(2 * depth_));  // around the rows begun, narrowed; pruned segments only
   std::int64_t survivors_ = 0;
   std::int64_t pruned_ = 0;
+  double seconds_packing_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/canonical_pair.hpp"
+#include "engine/control.hpp"
 #include "engine/query_rows.hpp"
 #include "kernels/cuda/shapes.hpp"
 
@@ -65,8 +66,10 @@ class CudaTopkWorker final : public core::TopkWorker {
     first_row_ = rows.first;
     count_ = rows.size();
     bool seeded = false;
+    const Stopwatch packing;
     for (Index r = 0; r < panels_of(count_) * kPanel; ++r) seeded = stage_row(r, carry, lead) || seeded;
     if (in_.narrowing != nullptr) stage_panels();
+    counts_.seconds_packing += packing.seconds();
     // A threshold from earlier segments is as good as that many columns.
     seen_ = carry != nullptr ? in_.segment.host->rows.first_id - in_.base.first_id : 0;
     lane_ = in_.lanes.take(shape_);

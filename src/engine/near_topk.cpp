@@ -97,10 +97,9 @@ class NearTopkWorker final : public core::TopkWorker, private core::TileWalk {
   }
 
   core::WorkCounts counts() const noexcept override {
-    core::WorkCounts sum{survivors_, refined_, pruned_};
-    if (!general_) return sum;
-    const core::WorkCounts passed = general_->counts();
-    return {sum.survivors + passed.survivors, sum.refined + passed.refined, sum.pruned + passed.pruned};
+    core::WorkCounts sum{.survivors = survivors_, .refined = refined_, .pruned = pruned_};
+    if (general_) sum += general_->counts();
+    return sum;
   }
 
  private:

@@ -127,10 +127,7 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
 
   core::WorkCounts total;
   for (const Hand& hand : hands) {
-    if (!hand.worker) continue;
-    total.survivors += hand.worker->counts().survivors;
-    total.refined += hand.worker->counts().refined;
-    total.pruned += hand.worker->counts().pruned;
+    if (hand.worker) total += hand.worker->counts();
   }
   return total;
 }

@@ -194,8 +194,10 @@ class Search {
   }
 
   void through(const core::PreparedSegment& segment, Index base_rows) {
+    const Stopwatch ordering;
     if (base_plan_.pruned && first_) order_queries(problem_, base_, prepared_, segment, options_, memory_, executor_);
     if (plan_.symmetric) follow_positions(problem_, segment);
+    seconds_packing_ += ordering.seconds();
     const core::WorkCounts counts =
         plan_.symmetric ? run_symmetric(prepared_, segment, problem_, base_plan_, plan_, sink_, executor_, control_)
                         : run_topk(prepared_, segment, problem_, {0, problem_.queries.rows}, base_plan_, plan_, first_ ? nullptr : sink_.carry(), sink_, executor_, control_);
@@ -203,11 +205,14 @@ class Search {
     Report& report = sink_.report();
     report.survivors += counts.survivors;
     report.refined += counts.refined;
+    seconds_packing_ += counts.seconds_packing / executor_.threads();
     pruned_ += static_cast<double>(counts.pruned);
     report.pairs += pairs(base_rows);
     segment.describe(report);
   }
 
+  /// Of the queries, so far.
+  double seconds_packing() const noexcept { return seconds_packing_; }
   double pairs(Index base_rows) const noexcept { return static_cast<double>(problem_.queries.rows) * static_cast<double>(base_rows); }
   Neighbours take() {
     Report& report = sink_.report();
@@ -227,8 +232,15 @@ class Search {
   core::Executor& executor_;
   Control& control_;
   double pruned_ = 0;  // pairs
+  double seconds_packing_ = 0;
   bool first_ = true;
 };
+
+void note_seconds(Report& report, double prepare, double pack, double search) noexcept {
+  report.seconds_prepare = prepare;
+  report.seconds_pack = pack;
+  report.seconds_search = search;
+}
 
 }  // namespace
 
@@ -261,11 +273,14 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
   Search search(*backend, *prepared, base, options, base_plan, query_plan, queries_of(queries, distributions, list_k, options, checks), sink, wishes.memory, *executor, control);
 
   double seconds_search = 0;
+  double seconds_packing = 0;
   for (Index s = 0; s < base_plan.segments; ++s) {
     const Range rows = segment_rows(base_plan, base.rows, s);
     if (s > 0) control.begin_phase("prepare", static_cast<double>(rows.size()));
     ControlledExecutor packer(*executor, control, static_cast<double>(rows.size()));
+    const Stopwatch packing;
     const auto segment = prepared->segment(rows, packer);
+    seconds_packing += packing.seconds();
     control.end_phase();
 
     const Stopwatch searching;
@@ -274,8 +289,8 @@ Neighbours search_streaming(const RowSet& queries, const RowSet& base, Index k, 
     control.end_phase();
     seconds_search += searching.seconds();
   }
-  sink.report().seconds_search = seconds_search;
-  sink.report().seconds_prepare = total.seconds() - seconds_search;
+  const double queries_packed = search.seconds_packing();
+  note_seconds(sink.report(), total.seconds() - seconds_search + queries_packed, seconds_packing + queries_packed, seconds_search - queries_packed);
   return completed(search.take(), queries, base, options, *executor);
 }
 
@@ -315,7 +330,8 @@ Neighbours WholeBase::search(const RowSet& queries, Index k, const KnnOptions& o
     search.through(*segments_[s], segment_rows(plan_, base_.rows, static_cast<Index>(s)).size());
   }
   control.end_phase();
-  sink.report().seconds_search = watch.seconds();
+  const double queries_packed = search.seconds_packing();
+  note_seconds(sink.report(), queries_packed, queries_packed, watch.seconds() - queries_packed);
   return completed(search.take(), queries, base_, options, *executor_);
 }
 

@@ -76,7 +76,7 @@ class WassersteinWorker final : public core::TopkWorker {
     }
   }
 
-  core::WorkCounts counts() const noexcept override { return {survivors_, refined_}; }
+  core::WorkCounts counts() const noexcept override { return {.survivors = survivors_, .refined = refined_}; }
 
  private:
   struct Row {

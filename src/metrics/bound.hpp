@@ -25,6 +25,7 @@ struct BoundContext {
   double centre_norm = 0;   // |c|, scaled, rounded up
   double inflate = 1;       // 1; tests set 0.5 to see a broken bound found out
   double fold_slack = 0;    // periodic: what folding in fp32 may do to the root of a score, scaled
+  bool whole = false;       // elements on both sides are whole numbers of 16 bits at most: scores of the dot forms may be exact
   bool by_row = false;      // rows are coarse (8-bit, bf16): the score itself has the base row's own residual taken off
 
   double gamma = 0;          // relative error of the chain
@@ -47,7 +48,8 @@ struct RowTerms {
 };
 
 /// The bracket of one query row against one tile: z within bound.lower(s) .. bound.upper(s), and
-/// s > bound.threshold(tau) proves z > tau. A score that is not finite has an infinite bracket.
+/// s > bound.threshold(tau) proves z > tau. A score that is not finite has an infinite bracket. Where both ends are one number, z is
+/// exactly that, and not otherwise (BoundContext::whole).
 class PairBound {
  public:
   PairBound() = default;
@@ -71,6 +73,7 @@ class PairBound {
  private:
   TESSERA_HOST_DEVICE double share_near(double z) const noexcept;
   TESSERA_HOST_DEVICE void prepare_linear() noexcept;
+  TESSERA_HOST_DEVICE bool exact(float score, float& z) const noexcept;
   TESSERA_HOST_DEVICE float root_lower(float score) const noexcept;
   TESSERA_HOST_DEVICE float root_upper(float score) const noexcept;
 
@@ -88,6 +91,7 @@ class PairBound {
   double lower_factor_ = 1, lower_offset_ = 0;
   double relative_ = 0;
   double absolute_ = 0;
+  float exact_below_ = 0;  // smaller scores are exact
 };
 
 /// Where BoundContext::by_row: what a score of this query takes off for every unit of the base row's residual. An upper bound.

@@ -35,7 +35,16 @@ TESSERA_HOST_DEVICE inline float float_up(double value) noexcept {
 }
 TESSERA_HOST_DEVICE inline float float_down(double value) noexcept { return -float_up(-value); }
 
+/// True when z is known, and a float holds it.
+TESSERA_HOST_DEVICE inline bool PairBound::exact(float score, float& z) const noexcept {
+  if (!(std::abs(score) < exact_below_)) return false;
+  const double sum = static_cast<double>(score) + shift_;  // of whole numbers below 2^53
+  z = static_cast<float>(sum);
+  return static_cast<double>(z) == sum;
+}
+
 TESSERA_HOST_DEVICE inline float PairBound::lower(float score) const noexcept {
+  if (float whole = 0; exact(score, whole)) return whole;
   if (root_brackets_) return root_lower(score);
   if (!(std::abs(score) < bound_detail::kInfinity)) return -bound_detail::kInfinity;
   const double z = score * lower_factor_ + lower_offset_;
@@ -43,6 +52,7 @@ TESSERA_HOST_DEVICE inline float PairBound::lower(float score) const noexcept {
 }
 
 TESSERA_HOST_DEVICE inline float PairBound::upper(float score) const noexcept {
+  if (float whole = 0; exact(score, whole)) return whole;
   if (root_brackets_) return root_upper(score);
   if (!(std::abs(score) < bound_detail::kInfinity)) return bound_detail::kInfinity;
   const double z = score * upper_factor_ + upper_offset_;
@@ -78,6 +88,12 @@ TESSERA_HOST_DEVICE inline PairBound::PairBound(const BoundContext& c, const Row
   slack_ = c.inflate * slack * bound_detail::kOutward;
   above_ = 2 * folded * bound_detail::kOutward;
   prepare_linear();
+  if (!c.whole || x.residual > 0 || y.residual > 0) return;
+  // Every partial sum of the products is within `product`, in units of s^2 a whole number, and so are norm2 and the score.
+  const double floats = 0x1p24 * c.z_scale;
+  const double doubles = 0x1p52 * c.z_scale;
+  const double canonical = x.norm * (y.norm + c.centre_norm);  // of inner products, which nothing centres
+  if (product <= floats && y.norm2 <= floats && x.norm2 <= doubles && canonical <= doubles) exact_below_ = static_cast<float>(floats);
 }
 
 TESSERA_HOST_DEVICE inline void PairBound::prepare_linear() noexcept {

@@ -42,6 +42,11 @@ struct KeyScale {
   KeyScale() = default;
   KeyScale(const MetricTraits& traits, double scale) noexcept : form(key_form(traits)), z_scale(scale), z_cap(float_down(traits.z_cap * scale)) {}
 
+  /// The key of a pair whose z is exactly this.
+  TESSERA_HOST_DEVICE double key_of(float z) const noexcept {
+    const double sum = static_cast<double>(z) / z_scale;  // z_scale is a power of two
+    return key_of_sum(form, form == KeyForm::negated ? 0.0 - sum : 0.0 + sum);
+  }
   /// A float not below any z that a pair with this key may have.
   TESSERA_HOST_DEVICE float z_above(double key) const noexcept { return float_up(z_of_key(form, key) * z_scale); }
   /// The largest z that shares a key with this one (z itself, mostly).

@@ -71,8 +71,9 @@ bool int8_pays(const RowReader& base, const RowReader* queries, Index k, const m
   const Narrowing narrowing = choose_narrowing(base, traits, Screen::int8, 1.0);
   std::vector<float> out(static_cast<std::size_t>(base.padded()));
   const auto rows = sample(base, kRows, [&](const double* row) { return narrow_base_row(narrowing, base.kernels(), row, base.padded(), out.data()); });
-  const auto asked = sample(queries != nullptr ? *queries : base, kQueries,
-                            [&](const double* row) { return narrow_query_row(narrowing, base.kernels(), row, base.padded(), out.data()); });
+  const RowReader& asking = queries != nullptr ? *queries : base;
+  const bool whole = is_short_integer(asking.rows().dtype);
+  const auto asked = sample(asking, kQueries, [&](const double* row) { return narrow_query_row(narrowing, base.kernels(), row, base.padded(), out.data(), whole); });
   if (std::ssize(rows) < kRows / 2 || asked.empty()) return false;
   double largest_norm = 0;
   for (const SampledRow& r : rows) largest_norm = std::max(largest_norm, r.narrow.terms.norm);

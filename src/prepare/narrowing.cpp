@@ -54,11 +54,28 @@ void mean_of(const std::vector<double>& sample, bool round_to_integers, support:
   for (double& c : centre) c = std::nearbyint(c);
 }
 
+/// Moves a whole centre so that 8 bits hold what is left of every sampled element, where its column's range allows that.
+void centre_for_bytes(const std::vector<double>& sample, support::AlignedBuffer<double>& centre) {
+  constexpr double kLevels = 127;
+  const std::size_t padded = centre.size();
+  for (std::size_t t = 0; t < padded; ++t) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (std::size_t i = t; i < sample.size(); i += padded) {
+      low = std::min(low, sample[i]);
+      high = std::max(high, sample[i]);
+    }
+    if (high - low <= 2 * kLevels) centre[t] = std::clamp(centre[t], high - kLevels, low + kLevels);
+  }
+}
+
 /// Not below any sampled row's norm, within a factor sqrt(d).
 double norm_estimate(const std::vector<double>& sample, const support::AlignedBuffer<double>& centre) {
   const std::size_t padded = centre.size();
   double largest = 0;
-  for (std::size_t i = 0; i < sample.size(); ++i) largest = std::max(largest, std::abs(sample[i] - centre[i % padded]));
+  for (std::size_t row = 0; row < sample.size(); row += padded) {
+    for (std::size_t t = 0; t < padded; ++t) largest = std::max(largest, std::abs(sample[row + t] - centre[t]));
+  }
   return largest * std::sqrt(static_cast<double>(padded));
 }
 
@@ -114,15 +131,20 @@ NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool c
 
 /// Packs a row as it is, wrapped into the brick, or as integers.
 NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, kernels::QuantiseKernel quantise, const double* row,
-                       const support::AlignedBuffer<double>& centre, bool centred, Index padded, float* out) noexcept {
+                       const support::AlignedBuffer<double>& centre, bool centred, bool whole, Index padded, float* out) noexcept {
+  // Whole numbers less whole numbers: nothing is rounded.
+  const bool rounded = centred && !(whole && n.whole);
   if (n.int8) {
-    const kernels::QuantiseStats stats = quantise(row, centre.data(), n.scale, padded, reinterpret_cast<std::int8_t*>(out));
-    NarrowedRow r = narrowed(n, {.norm2 = stats.norm2, .residual2 = stats.residual2, .residual_sum = 0, .residual_max = stats.residual_max}, centred);
+    const double least_step = whole && n.whole ? std::max(n.scale, kernels::kSmallestStep) : kernels::kSmallestStep;
+    const kernels::QuantiseStats stats = quantise(row, centre.data(), n.scale, least_step, padded, reinterpret_cast<std::int8_t*>(out));
+    // Only integers that are the row's own leave nothing over (metrics::BoundContext::whole).
+    const bool own = static_cast<double>(stats.step) == n.scale;
+    NarrowedRow r = narrowed(n, {.norm2 = stats.norm2, .residual2 = stats.residual2, .residual_sum = 0, .residual_max = stats.residual_max}, rounded || !own);
     r.step = stats.step;
     r.sum = stats.sum;
     return r;
   }
-  if (n.lattice == nullptr) return narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), centred);
+  if (n.lattice == nullptr) return narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), rounded);
   double wrapped[kWrappedPadded] = {};
   const double rounding = kernels.wrap(*n.lattice, row, wrapped);
   NarrowedRow result = narrowed(n, kernels.pack(wrapped, centre.data(), n.scale, padded, out), centred);
@@ -131,6 +153,10 @@ NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, k
 }
 
 }  // namespace
+
+bool is_short_integer(DType dtype) noexcept {
+  return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::u16;
+}
 
 bool narrows_exactly(DType dtype) noexcept {
   switch (dtype) {
@@ -174,9 +200,11 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
   // Direct differences need no centre where fp32 holds the elements exactly.
   n.base_centred = dot || reader.unit_rows() || lattice != nullptr || !narrows_exactly(dtype);
   if (n.base_centred) mean_of(sample, is_integer(dtype) && !reader.unit_rows() && lattice == nullptr, n.base_centre);
+  n.whole = is_short_integer(dtype) && !reader.unit_rows() && lattice == nullptr;
   // Wrapped coordinates are centred already; open directions are not.
   if (lattice != nullptr) std::fill_n(n.base_centre.begin(), lattice->rank, 0.0);
   // Centring queries of an inner product would cost a term a pair, centring the base costs one a query.
+  if (n.int8 && n.whole && reader.kernels().int8_group_sum == 0) centre_for_bytes(sample, n.base_centre);
   n.query_centred = n.base_centred && form != BoundForm::dot_product;
   if (n.query_centred) std::copy(n.base_centre.begin(), n.base_centre.end(), n.query_centre.begin());
 
@@ -191,11 +219,11 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
 }
 
 NarrowedRow narrow_base_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  return narrow_row(n, kernels, kernels.quantise_base, row, n.base_centre, n.base_centred, padded, out);
+  return narrow_row(n, kernels, kernels.quantise_base, row, n.base_centre, n.base_centred, n.whole, padded, out);
 }
 
-NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
-  NarrowedRow r = narrow_row(n, kernels, kernels.quantise_query, row, n.query_centre, n.query_centred, padded, out);
+NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out, bool whole) noexcept {
+  NarrowedRow r = narrow_row(n, kernels, kernels.quantise_query, row, n.query_centre, n.query_centred, whole, padded, out);
   if (n.int8) {
     auto* bytes = reinterpret_cast<unsigned char*>(out);
     for (Index t = 0; t < padded; ++t) bytes[t] = static_cast<unsigned char>(bytes[t] + kernels.int8_levels);
@@ -208,9 +236,9 @@ NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kern
   return r;
 }
 
-ScreenedQuery narrow_for_screen(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept {
+ScreenedQuery narrow_for_screen(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out, bool whole) noexcept {
   std::fill_n(out, padded, 0.0f);
-  ScreenedQuery query{.row = narrow_query_row(n, kernels, row, padded, out)};
+  ScreenedQuery query{.row = narrow_query_row(n, kernels, row, padded, out, whole)};
   query.factor = n.factor * query.row.step;
   query.reach = metrics::score_reach(n.bound, query.row.terms);
   if (query.row.bypass) {

@@ -27,6 +27,7 @@ struct Narrowing {
   const metrics::Lattice* lattice = nullptr;      // periodic: rows are wrapped first, and packed as three columns of its frame
   bool base_centred = false;                      // a subtraction was rounded
   bool query_centred = false;
+  bool whole = false;                             // rows and centre are whole numbers: centring rounds nothing
 };
 
 /// A narrowed row: what its bounds need, or the word that it has none and must always be computed exactly.
@@ -43,6 +44,9 @@ struct ScreenedQuery {
   float factor = 0;  // ScreenCall::row_factor; NaN without a bound, as are its elements: its pairs survive every comparison
   float reach = 0;   // ScreenCall::row_reach
 };
+
+/// Whether every value of the type is a whole number of at most 16 bits.
+bool is_short_integer(DType dtype) noexcept;
 
 /// Whether fp32 holds every value of the type exactly.
 bool narrows_exactly(DType dtype) noexcept;
@@ -63,9 +67,12 @@ kernels::ScreenKernels screen_kernels(const Narrowing& narrowing, const kernels:
 
 /// out [padded] words. 8-bit integers of base rows are signed, those of query rows have the instruction set's int8_levels added.
 NarrowedRow narrow_base_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
-NarrowedRow narrow_query_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
+/// whole  the query's elements are whole numbers of at most 16 bits.
+NarrowedRow narrow_query_row(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out,
+                             bool whole = false) noexcept;
 
 /// As narrow_query_row(), ready for the screens of CpuKernels.
-ScreenedQuery narrow_for_screen(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out) noexcept;
+ScreenedQuery narrow_for_screen(const Narrowing& narrowing, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out,
+                                bool whole = false) noexcept;
 
 }  // namespace tessera::prepare

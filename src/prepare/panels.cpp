@@ -52,7 +52,7 @@ class PanelPacker {
     }
     if (narrowing_.int8) {
       out_.col_scale[position] = row.bypass ? kNan : row.step;
-      out_.col_residual[position] = metrics::float_up(row.terms.residual);
+      out_.col_residual[position] = row.terms.residual > 0 ? metrics::float_up(row.terms.residual) : 0.0f;
       out_.col_start[position] = row.bypass ? 0 : -reader_.kernels().int8_levels * row.sum;
     }
     if (narrowing_.dot) {

@@ -12,7 +12,7 @@
 
 namespace tessera::select {
 
-/// A pair that may belong to the answer: its z (metrics/bound.hpp) lies within [lower, upper].
+/// A pair that may belong to the answer: its z (metrics/bound.hpp) lies within [lower, upper]; it is known where both are equal.
 struct Pending {
   float lower;
   float upper;

@@ -139,6 +139,27 @@ TEST(Knn, ReportsHowItWasCarriedOut) {
   EXPECT_EQ(got.report.zero_queries, 1);
 }
 
+TEST(Knn, ReportsPackingAsAPartOfPreparing) {
+  const std::vector<float> rows = [] {
+    std::vector<float> r(300 * 40);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = static_cast<float>(i * 7919 % 1009);
+    return r;
+  }();
+  const RowSet set = dense(rows.data(), 300, 40);
+  const RowSet few = dense(rows.data(), 300, 4);  // pruned when asked: queries are packed before the tiles
+  const auto check = [](const Report& report) {
+    EXPECT_GT(report.seconds_pack, 0);
+    EXPECT_GE(report.seconds_prepare, report.seconds_pack);
+    EXPECT_GT(report.seconds_search, 0);
+  };
+  check(knn(set, set, 5, {.screen = Screen::fp32_dot}).report);
+  check(knn(few, few, 5, {.prune = Pruning::on}).report);
+  check(knn(set, set, 5, {.memory = 100'000}).report);  // segments
+  const Report report = PreparedBase(set).search(set, 5).report;
+  check(report);
+  EXPECT_EQ(report.seconds_prepare, report.seconds_pack);  // of the queries alone
+}
+
 TEST(PreparedBase, IsBoundToItsMetricAndPolicy) {
   const PreparedBase prepared(kThree);
   EXPECT_EQ(error_of([&] { prepared.search(kThree, 1, {.metric = {Metric::l1}}); }).code(), ErrorCode::invalid_argument);

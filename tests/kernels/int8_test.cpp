@@ -145,7 +145,7 @@ TEST(Quantising, RoundsToTheNearestIntegerAndTellsWhatIsLeft) {
     row[3] = 1.2;
     row[17] = -0.8;
     std::vector<std::int8_t> q(32, 99);
-    const kernels::QuantiseStats stats = k.quantise_query(row.data(), centre.data(), 2.0, 32, q.data());
+    const kernels::QuantiseStats stats = k.quantise_query(row.data(), centre.data(), 2.0, kernels::kSmallestStep, 32, q.data());
     EXPECT_EQ(stats.step, 1.0f);
     EXPECT_EQ(q[0], levels);
     EXPECT_EQ(q[3], 2);
@@ -154,7 +154,7 @@ TEST(Quantising, RoundsToTheNearestIntegerAndTellsWhatIsLeft) {
     EXPECT_EQ(stats.sum, levels);
     EXPECT_NEAR(stats.residual2, 0.4 * 0.4 + 0.4 * 0.4, 1e-12);
     EXPECT_NEAR(stats.residual_max, 0.4, 1e-12);
-    EXPECT_EQ(k.quantise_query(row.data(), centre.data(), 0x1p60, 32, q.data()).norm2 < kernels::kLargestQuantisedNorm2, false);
+    EXPECT_EQ(k.quantise_query(row.data(), centre.data(), 0x1p60, kernels::kSmallestStep, 32, q.data()).norm2 < kernels::kLargestQuantisedNorm2, false);
   }
 }
 
@@ -166,9 +166,30 @@ TEST(Quantising, MakesIntegersOfIntegers) {
     for (int t = 0; t < 16; ++t) row[static_cast<std::size_t>(t)] = 3 + (t % 2 == 0 ? t : -t);
     row[0] = 3 + kBaseLevels;
     std::vector<std::int8_t> q(16);
-    const kernels::QuantiseStats stats = k.quantise_base(row.data(), centre.data(), 1.0, 16, q.data());
+    const kernels::QuantiseStats stats = k.quantise_base(row.data(), centre.data(), 1.0, kernels::kSmallestStep, 16, q.data());
     EXPECT_EQ(stats.residual_max, 0.0);
     for (int t = 1; t < 16; ++t) EXPECT_EQ(q[static_cast<std::size_t>(t)], t % 2 == 0 ? t : -t);
+  }
+}
+
+TEST(Quantising, KeepsWholeNumbersThatFitWhole) {
+  for (const CpuKernels* table : tables()) {
+    const CpuKernels& k = *table;
+    SCOPED_TRACE(k.isa);
+    const double scale = 0x1p-5;
+    std::vector<double> row(16, 0.0), centre(16, 3.0);
+    for (int t = 0; t < 16; ++t) row[static_cast<std::size_t>(t)] = t % 5;
+    std::vector<std::int8_t> q(16);
+    for (const auto quantise : {k.quantise_base, k.quantise_query}) {
+      const kernels::QuantiseStats stats = quantise(row.data(), centre.data(), scale, scale, 16, q.data());
+      EXPECT_EQ(stats.step, static_cast<float>(scale));
+      EXPECT_EQ(stats.residual_max, 0.0);
+      for (int t = 0; t < 16; ++t) EXPECT_EQ(q[static_cast<std::size_t>(t)], t % 5 - 3);
+      EXPECT_LT(quantise(row.data(), centre.data(), scale, kernels::kSmallestStep, 16, q.data()).step, static_cast<float>(scale));
+    }
+    // One that does not fit makes steps larger, whatever the least.
+    row[7] = 1000;
+    EXPECT_GT(k.quantise_base(row.data(), centre.data(), scale, scale, 16, q.data()).step, static_cast<float>(scale));
   }
 }
 
@@ -196,7 +217,7 @@ TEST(Quantising, KeepsGroupsOfBaseRowsWithinTheirSum) {
       for (double& v : row) v = trial % 3 == 0 ? 1.0 + trial * 0.01 : std::normal_distribution<double>()(random);
       if (trial % 3 == 1) row[static_cast<std::size_t>(trial) % 64] *= 10;
       std::vector<std::int8_t> q(64);
-      const kernels::QuantiseStats stats = k.quantise_base(row.data(), centre.data(), 1.0, 64, q.data());
+      const kernels::QuantiseStats stats = k.quantise_base(row.data(), centre.data(), 1.0, kernels::kSmallestStep, 64, q.data());
       if (k.int8_group_sum > 0) {
         EXPECT_LE(group_sum(q), k.int8_group_sum);
         EXPECT_LE(2 * k.int8_levels * k.int8_group_sum, 32767);

@@ -68,6 +68,13 @@ void score_row(const kernels::CpuKernels& k, kernels::ScreenKernel kernel, kerne
   }
 }
 
+/// The bound as a search of these queries has it.
+metrics::BoundContext context_of(const prepare::Narrowing& narrowing, const RowSet& queries) {
+  metrics::BoundContext context = narrowing.bound;
+  context.whole = narrowing.whole && prepare::is_short_integer(queries.dtype);
+  return context;
+}
+
 /// Every pair beside its canonical value.
 ScreenedPairs paired(Metric metric, const metrics::BoundContext& context, const Narrowed& x, const Narrowed& y, const std::vector<float>& scores,
                      const RowSet& queries, const RowSet& base) {
@@ -121,7 +128,7 @@ ScreenedPairs screen_all(const kernels::CpuKernels& k, Metric metric, bool dot, 
   const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, dot ? Screen::fp32_dot : Screen::fp32_direct, 1.0);
   const Index padded = prepare::padded_cols(base.cols);
   const Narrowed x = narrow_all(prepare::RowReader(k, queries, traits.unit_rows),
-                                [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out); });
+                                [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out, prepare::is_short_integer(queries.dtype)); });
   const Narrowed y = narrow_all(prepare::RowReader(k, base, traits.unit_rows),
                                 [&](const double* row, float* out) { return prepare::narrow_base_row(narrowing, k, row, padded, out); });
   std::vector<float> bias;
@@ -130,7 +137,7 @@ ScreenedPairs screen_all(const kernels::CpuKernels& k, Metric metric, bool dot, 
   }
   const std::vector<float> scores = scores_of(k, narrowing.element, dot, narrowing.factor, x.rows, y.rows, bias, base.cols);
 
-  return paired(metric, narrowing.bound, x, y, scores, queries, base);
+  return paired(metric, context_of(narrowing, queries), x, y, scores, queries, base);
 }
 
 ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on,
@@ -139,7 +146,7 @@ ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const
   const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, Screen::int8, inflation);
   const Index padded = prepare::padded_cols(base.cols);
   const Narrowed x = narrow_all(prepare::RowReader(k, queries, traits.unit_rows),
-                                [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out); });
+                                [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out, prepare::is_short_integer(queries.dtype)); });
   const Narrowed y = narrow_all(prepare::RowReader(k, base, traits.unit_rows),
                                 [&](const double* row, float* out) { return prepare::narrow_base_row(narrowing, k, row, padded, out); });
   const Index panels = (base.rows + k.panel_cols - 1) / k.panel_cols;
@@ -155,7 +162,7 @@ ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const
       rows.insert(rows.end(), y.rows[i].begin(), y.rows[i].begin() + narrowing.depth);
       bias[i] = narrowing.bound.form == metrics::BoundForm::dot_squared ? static_cast<float>(y.info[i].terms.norm2) : 0.0f;
       scale[i] = y.info[i].step;
-      residual[i] = metrics::float_up(y.info[i].terms.residual);
+      residual[i] = y.info[i].terms.residual > 0 ? metrics::float_up(y.info[i].terms.residual) : 0.0f;
       start[i] = -k.int8_levels * y.info[i].sum;
     }
     k.interleave(rows.data(), narrowing.depth, count, narrowing.depth, k.panel_cols, packed.data() + p * narrowing.depth * k.panel_cols);
@@ -170,7 +177,7 @@ ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const
                                    .col_start = start.data()};
     score_row(k, k.int8_screen(1).screen, call, base.rows, scores);
   }
-  return paired(metric, narrowing.bound, x, y, scores, queries, base);
+  return paired(metric, context_of(narrowing, queries), x, y, scores, queries, base);
 }
 
 metrics::BoundContext inflated(const metrics::BoundContext& c, double factor) {

@@ -218,8 +218,9 @@ struct QuantiseStats {
   float step;
   std::int32_t sum;     // sum q
 };
-/// out [padded], zeros past d.
-using QuantiseKernel = QuantiseStats (*)(const double* row, const double* centre, double scale, Index padded, std::int8_t* out) noexcept;
+/// least_step  no step is smaller; at least kSmallestStep. The scale itself keeps whole numbers that fit whole.
+/// out         [padded], zeros past d.
+using QuantiseKernel = QuantiseStats (*)(const double* row, const double* centre, double scale, double least_step, Index padded, std::int8_t* out) noexcept;
 
 /// Interleaves `count` narrowed rows of `depth` words (row i at rows + i*stride) into a panel [depth, width]; missing rows are zero.
 using InterleaveKernel = void (*)(const float* rows, Index stride, Index count, Index depth, Index width, float* panel) noexcept;
