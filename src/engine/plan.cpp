@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/candidate.hpp"
 #include "prepare/panels.hpp"
 #include "support/fail.hpp"
 
@@ -50,6 +51,18 @@ bool choose_pruning(Index n, Index d, const metrics::MetricTraits& traits, Scree
                   name_of(traits.metric));
   }
   return possible && (wish == Pruning::on || (wish == Pruning::automatic && d <= kPrunedUpTo && n >= kPrunedFrom));
+}
+
+/// Workers that may share a block of queries, each with lists of its own over the tiles it gets: as many as those lists pay and fit for.
+Index sharing_workers(Index nq, Index nb, Index k, const core::DeviceInfo& device, const Wishes& wishes) noexcept {
+  if (device.memory > 0) return 1;  // a device fills itself with one block
+  // Each worker looks at some thousand rows for a first threshold, and computes about k pairs of its own, each as dear as 32 of a screen.
+  constexpr Index kRowsAWorker = 16'384;
+  constexpr Index kRowsANeighbour = 32;
+  const Index paying = nb / std::max(kRowsAWorker, kRowsANeighbour * k);
+  const auto list = static_cast<std::uint64_t>(k) * static_cast<std::uint64_t>(std::max<Index>(nq, 1)) * sizeof(core::Candidate);
+  const auto fitting = static_cast<Index>(std::min<std::uint64_t>(wishes.memory / 8 / list, static_cast<std::uint64_t>(device.threads)));
+  return std::max<Index>(1, std::min({paying, fitting, static_cast<Index>(device.threads)}));
 }
 
 /// Whole panels that half of a device's own memory holds: packed, and once more for exact sums, as doubles at worst.
@@ -133,18 +146,21 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
   if (rows > unit) rows = rows / unit * unit;
 
   const Index column_tiles = std::max<Index>(1, divide_up(std::min(nb, base.segment_rows), base.tile_cols));
-  // Four tiles a worker keep the last ones from waiting; below that, tiles shrink, and then the base is split.
+  // Four tiles a worker keep the last ones from waiting. Below that, workers share tiles where they can; else tiles shrink, and then the base
+  // is split. A batch of a hundred queries in blocks of 32 would fetch the base from memory four times.
   const Index wanted_tasks = Index{4} * device.threads;
   const Index smallest = 4 * unit;
-  if (divide_up(nq, rows) < wanted_tasks) rows = std::min(rows, std::max(smallest, round_up(divide_up(nq, wanted_tasks), unit)));
+  const Index sharing = divide_up(nq, rows) < wanted_tasks && wishes.schedule == Schedule::automatic ? sharing_workers(nq, nb, k, device, wishes) : 1;
+  const Index wanted_tiles = sharing == device.threads ? 1 : divide_up(wanted_tasks, sharing);
+  if (divide_up(nq, rows) < wanted_tiles) rows = std::min(rows, std::max(smallest, round_up(divide_up(nq, wanted_tiles), unit)));
   plan.tile_rows = std::max<Index>(1, std::min(rows, std::max<Index>(nq, 1)));
 
   const Index row_tiles = divide_up(nq, plan.tile_rows);
   const bool too_few = row_tiles < device.threads;
   plan.schedule = wishes.schedule;
-  if (plan.schedule == Schedule::automatic) plan.schedule = too_few && device.threads > 1 ? Schedule::by_base : Schedule::by_query;
+  if (plan.schedule == Schedule::automatic) plan.schedule = (too_few || sharing > 1) && device.threads > 1 ? Schedule::by_base : Schedule::by_query;
   if (plan.schedule == Schedule::by_base) {
-    const Index wanted = std::max<Index>(2, divide_up(2 * device.threads, std::max<Index>(row_tiles, 1)));
+    const Index wanted = std::max<Index>({2, sharing, divide_up(device.threads, std::max<Index>(row_tiles, 1))});
     plan.splits = std::min(column_tiles, wanted);
   }
   return plan;

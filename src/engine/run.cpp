@@ -59,25 +59,22 @@ class SplitMerger {
   Index nq_;
 };
 
-/// All tiles of a range, in order.
-class EveryTile final : public core::TileWalk {
+/// The tiles of a segment, to whoever is free. Which task gets which changes no list, and none waits for one that fell behind.
+class SharedTiles final : public core::TileWalk {
  public:
-  EveryTile(Range tiles, Index tile_cols, Index cols) : tiles_(tiles), tile_cols_(tile_cols), cols_(cols) {}
+  SharedTiles(std::atomic<Index>& next, Index tile_cols, Index cols) : next_(next), tile_cols_(tile_cols), cols_(cols) {}
   bool next(Range& cols) override {
-    if (tiles_.first >= tiles_.last) return false;
-    cols = {tiles_.first * tile_cols_, std::min(cols_, (tiles_.first + 1) * tile_cols_)};
-    ++tiles_.first;
+    const Index first = next_.fetch_add(1, std::memory_order_relaxed) * tile_cols_;
+    if (first >= cols_) return false;
+    cols = {first, std::min(cols_, first + tile_cols_)};
     return true;
   }
 
  private:
-  Range tiles_;
+  std::atomic<Index>& next_;
   Index tile_cols_;
   Index cols_;
 };
-
-/// Part `part` of `parts` nearly equal parts of [0, size).
-Range part_of(Index size, Index part, Index parts) noexcept { return {size * part / parts, size * (part + 1) / parts}; }
 
 }  // namespace
 
@@ -87,9 +84,9 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
   const Index nq = places.size();
   const Index k = queries.k;
   const Index row_tiles = (nq + plan.tile_rows - 1) / plan.tile_rows;
-  const Index column_tiles = (segment.cols() + base_plan.tile_cols - 1) / base_plan.tile_cols;
   std::vector<Hand> hands(static_cast<std::size_t>(executor.threads()));
   SplitMerger merger(places.last, row_tiles, plan, k);
+  std::vector<std::atomic<Index>> next_tiles(static_cast<std::size_t>(row_tiles));  // zero
 
   const auto run_task = [&](Index task, Hand& hand) {
     const Index row_tile = task / plan.splits;
@@ -97,9 +94,8 @@ core::WorkCounts run_topk(const core::PreparedBaseBackend& base, const core::Pre
     const Range rows{places.first + row_tile * plan.tile_rows, std::min(places.last, places.first + (row_tile + 1) * plan.tile_rows)};
     const bool lead = split == 0;
     hand.worker->begin(rows, lead && carry != nullptr ? carry + rows.first * k : nullptr, lead);
-    const Range tiles = part_of(column_tiles, split, plan.splits);
-    EveryTile every(tiles, base_plan.tile_cols, segment.cols());
-    core::TileWalk& walk = base_plan.pruned ? *hand.worker->near_to_far() : every;
+    SharedTiles shared(next_tiles[static_cast<std::size_t>(row_tile)], base_plan.tile_cols, segment.cols());
+    core::TileWalk& walk = base_plan.pruned ? *hand.worker->near_to_far() : shared;
     for (Range cols; walk.next(cols);) {
       hand.worker->screen({rows, cols});
       if (!base_plan.pruned) control.advance(static_cast<double>(rows.size()) * static_cast<double>(cols.size()));

@@ -140,6 +140,33 @@ TEST(QueryPlan, SplitsTheBaseWhenQueriesAreTooFewForTheThreads) {
   EXPECT_EQ(plan_queries(1, 1000000, 64, 10, base, one, {.memory = kPlenty}).schedule, Schedule::by_query);
 }
 
+/// A block of queries fetches every base tile once: of a batch there are as few blocks as caches allow, and workers share their tiles.
+TEST(QueryPlan, FetchesTheBaseOnceForABatch) {
+  const Index n = 1'000'000;
+  const auto plan_of = [&](Index nq, Index nb, Index k, int threads, std::uint64_t memory = kPlenty) {
+    core::DeviceInfo device = kDevice;
+    device.threads = threads;
+    return plan_queries(nq, nb, 128, k, plan_base(nb, 128, of(Metric::l2), device, {.memory = kPlenty}, false), device, {.memory = memory});
+  };
+  for (const int threads : {2, 16}) {
+    for (const Index nq : {10, 100, 200}) {
+      const core::QueryPlan plan = plan_of(nq, n, 10, threads);
+      EXPECT_EQ(plan.schedule, Schedule::by_base);
+      EXPECT_EQ(plan.tile_rows, nq);
+      EXPECT_EQ(plan.splits, threads);
+    }
+  }
+  EXPECT_EQ(plan_of(1000, n, 10, 2).tile_rows, 256);
+  EXPECT_EQ(plan_of(1000, n, 10, 2).splits, 2);
+  EXPECT_EQ(plan_of(5000, n, 10, 2).schedule, Schedule::by_query);
+  EXPECT_EQ(plan_of(100, n, 10, 1).schedule, Schedule::by_query);
+  // Lists of its own cost a worker more than the tiles it would share: blocks shrink instead.
+  EXPECT_EQ(plan_of(100, 100'000, 10'000, 2).schedule, Schedule::by_query);
+  EXPECT_EQ(plan_of(100, 100'000, 10'000, 2).tile_rows, 32);
+  EXPECT_EQ(plan_of(100, 20'000, 10, 2).schedule, Schedule::by_query);
+  EXPECT_EQ(plan_of(200, n, 1000, 2, 20'000'000).schedule, Schedule::by_query);
+}
+
 core::ValuesProblem square(Index n, Index d, bool self) {
   core::ValuesProblem problem;
   problem.x.rows = problem.y.rows = n;
