@@ -238,13 +238,14 @@ void run_sweep(const SweepArgs& args, Interrupts& interrupts) {
   report.queries.rows = rows.rows;
   report.threads = request.options.threads;
   report.seconds = watch.total();
+  const std::string json = sweep_json(report);
   if (!args.ann.out.empty()) {
-    write_text(args.ann.out, sweep_json(report) + "\n", args.ann.force);
+    write_text(args.ann.out, json + "\n", args.ann.force);
     write_text(csv_path(args.ann.out), sweep_csv(report), args.ann.force);
   }
   interrupts.enter(Interrupts::Phase::idle);
   if (args.ann.print.json) {
-    fmt::print("{}\n", sweep_json(report));
+    fmt::print("{}\n", json);
   } else if (!args.ann.print.quiet) {
     fmt::print("{}", sweep_text(report));
     if (!args.ann.out.empty()) fmt::print("written  {}, {}\n", args.ann.out, csv_path(args.ann.out));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into the command by the tests, this stands in for a disk that fails: writes that take a part of what they are given and are interrupted,
 // or an error from the n-th call on. FAULTY_DISK is "short", or CALL:N:ERRNO with CALL pwrite or sync; FAULTY_NAME a part of the path of the files meant.
+// FAULTY_COUNT names a file that is given how many calls were tampered with.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +12,18 @@
 #include <unistd.h>
 
 namespace {
+
+/// How many calls were tampered with; told at the end.
+struct Tally {
+  std::atomic<long> calls{0};
+  ~Tally() {
+    const char* path = std::getenv("FAULTY_COUNT");
+    std::FILE* file = path != nullptr ? std::fopen(path, "w") : nullptr;
+    if (file == nullptr) return;
+    std::fprintf(file, "%ld\n", calls.load());
+    std::fclose(file);
+  }
+} tally;
 
 struct Fault {
   bool partial = false;
@@ -40,7 +53,11 @@ bool is_meant(int fd) {
 }
 
 /// Whether this call is the n-th of its kind, or a later one.
-bool fails(const Fault& fault, const char* call, std::atomic<long>& calls) { return std::strcmp(fault.call, call) == 0 && ++calls >= fault.from; }
+bool fails(const Fault& fault, const char* call, std::atomic<long>& calls) {
+  const bool does = std::strcmp(fault.call, call) == 0 && ++calls >= fault.from;
+  tally.calls += does ? 1 : 0;
+  return does;
+}
 
 template <class Function>
 Function next(const char* name) {
@@ -62,6 +79,7 @@ ssize_t write_or_fail(const char* name, int fd, const void* bytes, size_t count,
     errno = fault().error;
     return -1;
   }
+  tally.calls += fault().partial ? 1 : 0;
   if (fault().partial && ++parts % 3 == 0) {
     errno = EINTR;
     return -1;
@@ -80,9 +98,10 @@ int sync_or_fail(const char* name, int fd) {
 
 }  // namespace
 
+#define FAULTY_CALL __attribute__((visibility("default")))
 extern "C" {
-ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) { return write_or_fail("pwrite", fd, bytes, count, offset); }
-ssize_t pwrite64(int fd, const void* bytes, size_t count, off_t offset) { return write_or_fail("pwrite64", fd, bytes, count, offset); }
-int fdatasync(int fd) { return sync_or_fail("fdatasync", fd); }
-int fsync(int fd) { return sync_or_fail("fsync", fd); }
+FAULTY_CALL ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) { return write_or_fail("pwrite", fd, bytes, count, offset); }
+FAULTY_CALL ssize_t pwrite64(int fd, const void* bytes, size_t count, off_t offset) { return write_or_fail("pwrite64", fd, bytes, count, offset); }
+FAULTY_CALL int fdatasync(int fd) { return sync_or_fail("fdatasync", fd); }
+FAULTY_CALL int fsync(int fd) { return sync_or_fail("fsync", fd); }
 }
