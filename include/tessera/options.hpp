@@ -56,7 +56,7 @@ enum class BackendKind : std::uint8_t {
 };
 
 /// How pairs are dismissed before double precision; speed only, never the answer.
-/// bf16 is for tensor cores alone: Error{unsupported} on the CPU, and on devices whose way of adding is not known.
+/// bf16 is for CPUs with AVX512_BF16 and for tensor cores: Error{unsupported} elsewhere, and on devices whose way of adding is not known.
 enum class Screen : std::uint8_t { automatic, fp32, fp32_direct, fp32_dot, double_precision, int8, bf16 };
 
 /// Who works on what; speed only.

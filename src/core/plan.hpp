@@ -14,7 +14,7 @@ struct DeviceInfo {
   Index panel_rows = 8;   // query rows that a kernel takes at once
   Index panel_cols = 48;  // base rows that a kernel takes at once
   bool has_int8 = false;  // screens in 8-bit integers
-  bool has_bf16 = false;  // screens in bf16, by tensor cores
+  bool has_bf16 = false;  // screens in bf16
   bool can_prune = false; // offers TopkWorker::near_to_far
   bool can_share = false; // offers PreparedBaseBackend::symmetric
   Index most_tile_rows = 256;   // measured on CPUs: no gain beyond, and coarser load balance

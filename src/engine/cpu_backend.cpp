@@ -85,7 +85,7 @@ class CpuBackend final : public core::Backend {
   std::string name() const override { return "cpu"; }
   std::string isa() const override { return kernels_.isa; }
   core::DeviceInfo device() const override {
-    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols, .has_int8 = kernels_.int8_screen != nullptr, .can_prune = true, .can_share = true};
+    return {.threads = threads_, .l2_bytes = support::l2_cache_bytes(), .panel_rows = kernels_.panel_rows, .panel_cols = kernels_.panel_cols, .has_int8 = kernels_.int8_screen != nullptr, .has_bf16 = kernels_.bf16_screen != nullptr, .can_prune = true, .can_share = true};
   }
   Screen advise_screen(const core::BaseProblem& problem, const RowSet* queries, Index k) const override {
     const auto& traits = metrics::traits_of(problem.metric.metric);

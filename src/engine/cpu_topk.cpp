@@ -47,7 +47,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   explicit CpuTopkWorker(const CpuTopkInputs& in)
       : in_(in), reader_(in.kernels, in.queries.queries, in.traits.unit_rows), refiner_(in), identities_(in.queries, in.base, in.denied, {.first_id = in.panels.rows.first_id, .count = in.panels.count, .special = &in.panels.special}), depth_(in.narrowing != nullptr ? in.narrowing->depth : in.base.cols), padded_(reader_.padded()),
         hits_per_row_(in.narrowing != nullptr ? kHitPanels * in.kernels.panel_cols : Index{1}),
-        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->int8)), rows_(static_cast<std::size_t>(in.tile_rows)),
+        capacity_(select::RowCapacity::for_k(in.queries.k, hits_per_row_, in.pruned, in.narrowing != nullptr && in.narrowing->coarse())), rows_(static_cast<std::size_t>(in.tile_rows)),
         query_rows_(buffer<double>(in.tile_rows * padded_)), packed_(buffer<float>(in.tile_rows * depth_)), row_factors_(buffer<float>(in.tile_rows)), row_reaches_(buffer<float>(in.tile_rows)), narrow_(buffer<float>(in.kernels.panel_rows * padded_)),
         pending_(buffer<Pending>(in.tile_rows * capacity_.pending)), best_(buffer<Candidate>(in.tile_rows * capacity_.k)),
         minima_(buffer<float>(kMostSeedGroups * in.kernels.panel_rows * in.kernels.panel_cols)), hits_(buffer<Hit>(in.kernels.panel_rows * hits_per_row_)), lists_(static_cast<std::size_t>(in.kernels.panel_rows)),
@@ -322,8 +322,8 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   std::vector<QueryRow> rows_;            // [tile_rows]
   AlignedBuffer<double> query_rows_;      // [tile_rows, padded]
   AlignedBuffer<float> packed_;           // panels of queries, [tile_rows * depth]
-  AlignedBuffer<float> row_factors_;      // [tile_rows]; 8-bit screen
-  AlignedBuffer<float> row_reaches_;      // [tile_rows]; 8-bit screen
+  AlignedBuffer<float> row_factors_;      // [tile_rows]; 8-bit and bf16 screens
+  AlignedBuffer<float> row_reaches_;      // [tile_rows]; likewise
   AlignedBuffer<float> narrow_;           // [panel_rows, padded]
   AlignedBuffer<Pending> pending_;        // [tile_rows, capacity.pending]
   AlignedBuffer<Candidate> best_;         // [tile_rows, k]

@@ -34,7 +34,7 @@ Screen choose_screen(Index d, const metrics::MetricTraits& traits, const core::D
     support::fail(ErrorCode::unsupported, "the int8 screen has no form for {} on this CPU: use auto or fp32", name_of(traits.metric));
   }
   if (wish == Screen::bf16 && (!traits.has_dot || !device.has_bf16)) {
-    support::fail(ErrorCode::unsupported, "the bf16 screen is for tensor cores (the cuda backend on A100, H100 or H200), and for l2, sqeuclidean, cosine and inner_product: use auto or fp32");
+    support::fail(ErrorCode::unsupported, "the bf16 screen is for l2, sqeuclidean, cosine and inner_product, on CPUs with AVX512_BF16 and on tensor cores (the cuda backend on A100, H100 or H200): use auto or fp32");
   }
   if ((wish == Screen::int8 || wish == Screen::bf16) && d <= kLargestInt8Cols) return wish;
   if (wish == Screen::fp32_direct || wish == Screen::fp32_dot) return wish;
@@ -138,7 +138,7 @@ core::QueryPlan plan_queries(Index nq, Index nb, Index d, Index k, const core::B
   // Every base tile comes from memory once for each query tile, so query tiles are large: packed, up to L2's size (each panel is
   // read once a tile, in order). Row states (16 bytes a list entry, 12 a pending pair) take an eighth of the budget.
   const Index by_cache = device.l2_bytes / (base.depth * static_cast<Index>(sizeof(float)));
-  const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + (base.screen == Screen::int8 ? 4 : 2) * 12) + 4096;
+  const auto row_state = static_cast<std::uint64_t>(d) * 12 + static_cast<std::uint64_t>(k) * (16 + 16 + (base.screen == Screen::int8 || base.screen == Screen::bf16 ? 4 : 2) * 12) + 4096;
   const auto by_memory = static_cast<Index>(std::min<std::uint64_t>(
       wishes.memory / 8 / static_cast<std::uint64_t>(device.threads) / row_state, static_cast<std::uint64_t>(device.most_tile_rows)));
   Index rows = std::clamp(by_cache, unit, device.most_tile_rows);

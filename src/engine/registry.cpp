@@ -29,6 +29,7 @@ bool usable(std::string_view isa) {
   if (isa == "avx2") return cpu.avx2_fma_f16c;
   if (isa == "avx512") return cpu.avx512;
   if (isa == "avx512_vnni") return cpu.avx512 && cpu.vnni;
+  if (isa == "avx512_bf16") return cpu.avx512 && cpu.vnni && cpu.bf16;
   return true;
 }
 

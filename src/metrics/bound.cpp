@@ -58,6 +58,15 @@ ThresholdLine PairBound::threshold_line(double z) const noexcept {
   return {.slope = float_up(slope), .offset = float_up(offset), .cap = kInfinity};
 }
 
+BoundContext make_bf16_context(const BoundContext& fp32) noexcept {
+  BoundContext c = fp32;
+  const auto d = static_cast<double>(c.d);
+  c.by_row = true;
+  c.gamma = chain_gamma(d + 1) * kOutward;  // an odd d has a zero more
+  c.eta = d * 0x1p-123;
+  return c;
+}
+
 BoundContext make_tensor_context(const BoundContext& fp32, double gamma) noexcept {
   BoundContext c = fp32;
   c.by_row = true;

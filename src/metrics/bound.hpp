@@ -36,6 +36,8 @@ struct BoundContext {
 };
 /// integers: of products of 8-bit integers, whose sum is exact, instead of an fp32 chain.
 BoundContext make_context(BoundForm form, Index d, double z_scale, double centre_norm, double inflate, bool integers = false) noexcept;
+/// The context of the same dot screen with products of bf16, two added a step as AVX512_BF16 does.
+BoundContext make_bf16_context(const BoundContext& fp32) noexcept;
 /// The context of the same dot screen with products of bf16 summed by tensor cores, within gamma of the sum of their sizes.
 BoundContext make_tensor_context(const BoundContext& fp32, double gamma) noexcept;
 

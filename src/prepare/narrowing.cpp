@@ -2,7 +2,9 @@
 #include "prepare/narrowing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -20,6 +22,8 @@ constexpr double kOutward = 1 + 0x1p-40;
 constexpr double kLargestNorm2 = kernels::kLargestQuantisedNorm2;
 // s^2 must not overflow double.
 constexpr int kLargestScaleExponent = 480;
+// Products of two are at least 2^-124: normal float32.
+constexpr float kSmallestBf16 = 0x1p-62f;
 constexpr Index kWrappedPadded = 16;  // three columns, padded as all rows are
 
 /// Evenly spaced finite rows, [returned, padded].
@@ -129,7 +133,22 @@ NarrowedRow narrowed(const Narrowing& n, const kernels::PackStats& stats, bool c
   return row;
 }
 
-/// Packs a row as it is, wrapped into the brick, or as integers.
+/// Rounds a row to bf16 where it lies: words [padded] of floats become pairs.
+NarrowedRow halved(const NarrowedRow& row, Index padded, float* out) noexcept {
+  if (row.bypass) return row;
+  constexpr Index kAtOnce = 16;
+  float values[kAtOnce];
+  std::uint16_t halves[kAtOnce];
+  double rest = 0;
+  for (Index t = 0; t < padded; t += kAtOnce) {
+    std::copy_n(out + t, kAtOnce, values);
+    rest += round_to_bf16(values, kAtOnce, halves);
+    std::memcpy(out + t / 2, halves, sizeof halves);
+  }
+  return rounded_to_bf16(row, rest);
+}
+
+/// Packs a row as it is, wrapped into the brick, as integers, or as pairs of bf16.
 NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, kernels::QuantiseKernel quantise, const double* row,
                        const support::AlignedBuffer<double>& centre, bool centred, bool whole, Index padded, float* out) noexcept {
   // Whole numbers less whole numbers: nothing is rounded.
@@ -144,6 +163,7 @@ NarrowedRow narrow_row(const Narrowing& n, const kernels::CpuKernels& kernels, k
     r.sum = stats.sum;
     return r;
   }
+  if (n.bf16) return halved(narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), rounded), padded, out);
   if (n.lattice == nullptr) return narrowed(n, kernels.pack(row, centre.data(), n.scale, padded, out), rounded);
   double wrapped[kWrappedPadded] = {};
   const double rounding = kernels.wrap(*n.lattice, row, wrapped);
@@ -171,12 +191,36 @@ bool narrows_exactly(DType dtype) noexcept {
   }
 }
 
+double round_to_bf16(const float* values, Index count, std::uint16_t* out) noexcept {
+  double rest = 0;
+  for (Index t = 0; t < count; ++t) {
+    const auto bits = std::bit_cast<std::uint32_t>(std::abs(values[t]) < kSmallestBf16 ? 0.0f : values[t]);
+    // To nearest even; finite numbers of this size stay finite.
+    const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    out[t] = static_cast<std::uint16_t>(rounded);
+    const double r = static_cast<double>(values[t]) - static_cast<double>(std::bit_cast<float>(rounded << 16));  // exact
+    rest += r * r;
+  }
+  return rest;
+}
+
+NarrowedRow rounded_to_bf16(const NarrowedRow& row, double rest) noexcept {
+  // A plain sum of d squares errs by d U, and d is at most 2^15.
+  constexpr double kSum = 1 + 0x1p-36;
+  NarrowedRow result = row;
+  const double more = std::sqrt(rest) * kSum;
+  result.terms.residual = (row.terms.residual + more) * kOutward;
+  result.terms.norm = (row.terms.norm + more) * kOutward;
+  return result;
+}
+
 Index narrowed_depth(Index d, Screen screen) noexcept {
-  if (screen != Screen::int8) return d;
-  return (d + 3) / 4;
+  if (screen == Screen::bf16) return (d + 1) / 2;
+  return screen == Screen::int8 ? (d + 3) / 4 : d;
 }
 
 kernels::ScreenKernels screen_kernels(const Narrowing& n, const kernels::CpuKernels& kernels, Index rows) noexcept {
+  if (n.bf16) return kernels.bf16_screen(rows);
   return n.int8 ? kernels.int8_screen(rows) : kernels.screen(n.element, n.dot, rows);
 }
 
@@ -188,6 +232,7 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
   n.dot = dot;
   n.lattice = lattice;
   n.int8 = screen == Screen::int8;
+  n.bf16 = screen == Screen::bf16;
   n.depth = narrowed_depth(packed_cols(traits, reader.rows().cols), screen);
   n.element = dot ? Element::product : traits.direct_element;
   const BoundForm form = dot ? traits.dot : traits.direct;
@@ -214,6 +259,7 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
   for (const double c : n.base_centre) centre_norm = std::hypot(centre_norm, c * n.scale);
   const double z_scale = form == BoundForm::direct_linear ? n.scale : n.scale * n.scale;
   n.bound = metrics::make_context(form, packed_cols(traits, reader.rows().cols), z_scale, centre_norm * kOutward, bound_inflation, n.int8);
+  if (n.bf16) n.bound = metrics::make_bf16_context(n.bound);
   if (lattice != nullptr) n.bound.fold_slack = fold_slack(*lattice) * n.scale;
   return n;
 }
@@ -239,7 +285,7 @@ NarrowedRow narrow_query_row(const Narrowing& n, const kernels::CpuKernels& kern
 ScreenedQuery narrow_for_screen(const Narrowing& n, const kernels::CpuKernels& kernels, const double* row, Index padded, float* out, bool whole) noexcept {
   std::fill_n(out, padded, 0.0f);
   ScreenedQuery query{.row = narrow_query_row(n, kernels, row, padded, out, whole)};
-  query.factor = n.factor * query.row.step;
+  query.factor = n.factor * (n.int8 ? query.row.step : 1.0f);
   query.reach = metrics::score_reach(n.bound, query.row.terms);
   if (query.row.bypass) {
     query.factor = std::numeric_limits<float>::quiet_NaN();

@@ -19,7 +19,9 @@ struct Narrowing {
   metrics::Element element = metrics::Element::product;  // what the screen sums
   bool dot = true;
   bool int8 = false;                              // 8-bit integers instead of floats; dot form only
-  Index depth = 0;                                // words of a narrowed row: floats, or fours of integers
+  bool bf16 = false;                              // pairs of bf16 instead of floats; dot form only
+  Index depth = 0;                                // words of a narrowed row: floats, fours of integers, or pairs
+  bool coarse() const noexcept { return int8 || bf16; }  // scores have the base row's own residual taken off
   float factor = 2;                               // dot form: score = bias - factor * <a, b>
   double scale = 1;                               // s, a power of two
   support::AlignedBuffer<double> base_centre;     // [padded]
@@ -58,6 +60,13 @@ Narrowing choose_narrowing(const RowReader& reader, const metrics::MetricTraits&
 
 /// Columns that rows of d columns are packed as.
 inline Index packed_cols(const metrics::MetricTraits& traits, Index d) noexcept { return traits.nearest_image ? kMostPeriodicCols : d; }
+
+/// Rounds some floats to bf16; those below 2^-62 become 0, so that no product of two underflows.
+/// returns  the sum of the squares of what that leaves over.
+double round_to_bf16(const float* values, Index count, std::uint16_t* out) noexcept;
+
+/// A narrowed row that was then rounded to bf16, with that sum: norm and residual cover it, too.
+NarrowedRow rounded_to_bf16(const NarrowedRow& row, double rest) noexcept;
 
 /// Words of a narrowed row of d columns.
 Index narrowed_depth(Index d, Screen screen) noexcept;

@@ -33,9 +33,9 @@ class PanelPacker {
     if (!narrowing_.dot) return;
     // Positions past the end are never nearer than anything.
     for (Index j = count; j < width_; ++j) out_.bias[first + j] = std::numeric_limits<float>::infinity();
+    if (narrowing_.coarse()) std::fill_n(out_.col_residual.data() + first + count, width_ - count, 0.0f);
     if (!narrowing_.int8) return;
     std::fill_n(out_.col_scale.data() + first + count, width_ - count, 0.0f);
-    std::fill_n(out_.col_residual.data() + first + count, width_ - count, 0.0f);
     std::fill_n(out_.col_start.data() + first + count, width_ - count, 0);
   }
 
@@ -50,9 +50,9 @@ class PanelPacker {
     } else {
       take_maxima(tile, row.terms);
     }
+    if (narrowing_.coarse()) out_.col_residual[position] = row.terms.residual > 0 ? metrics::float_up(row.terms.residual) : 0.0f;
     if (narrowing_.int8) {
       out_.col_scale[position] = row.bypass ? kNan : row.step;
-      out_.col_residual[position] = row.terms.residual > 0 ? metrics::float_up(row.terms.residual) : 0.0f;
       out_.col_start[position] = row.bypass ? 0 : -reader_.kernels().int8_levels * row.sum;
     }
     if (narrowing_.dot) {
@@ -146,7 +146,7 @@ void take_maxima(RowTerms& into, const RowTerms& row) noexcept {
 
 std::uint64_t panel_bytes(Index n, Index depth, Index panel_cols, Screen screen) noexcept {
   if (screen == Screen::double_precision) return 0;
-  const Index beside = screen == Screen::int8 ? 4 : 1;  // bias, and for integers their step, residual and start
+  const Index beside = screen == Screen::int8 ? 4 : screen == Screen::bf16 ? 2 : 1;  // bias, residual, and for integers their step and start
   return static_cast<std::uint64_t>(panels_of(n, panel_cols)) * static_cast<std::uint64_t>(panel_cols) *
          static_cast<std::uint64_t>(depth + beside) * sizeof(float);
 }
@@ -171,9 +171,9 @@ std::unique_ptr<Panels> pack_panels(const RowReader& reader, core::SpecialRows s
   }
   const auto columns = static_cast<std::size_t>(panels * width);
   if (narrowing->dot) out->bias = support::AlignedBuffer<float>(columns);
+  if (narrowing->coarse()) out->col_residual = support::AlignedBuffer<float>(columns);
   if (narrowing->int8) {
     out->col_scale = support::AlignedBuffer<float>(columns);
-    out->col_residual = support::AlignedBuffer<float>(columns);
     out->col_start = support::AlignedBuffer<std::int32_t>(columns);
   }
   out->tile_terms.resize(static_cast<std::size_t>(panels_of(out->count, tile_cols)));

@@ -23,7 +23,7 @@ struct Panels final : core::PreparedSegment {
   support::AlignedBuffer<float> panels;     // [ceil(count / panel_cols), depth, panel_cols] words; empty for the double screen
   support::AlignedBuffer<float> bias;       // [ceil(count / panel_cols), panel_cols]; dot form only
   support::AlignedBuffer<float> col_scale;  // likewise; 8-bit rows only: the step of each row's integers
-  support::AlignedBuffer<float> col_residual;      // likewise: what the integers leave over, its norm rounded up
+  support::AlignedBuffer<float> col_residual;      // likewise; 8-bit and bf16 rows: what narrowing leaves over, its norm rounded up
   support::AlignedBuffer<std::int32_t> col_start;  // likewise: what takes the offset of the queries' integers out of a sum
   std::vector<metrics::RowTerms> tile_terms;  // [ceil(count / tile_cols)]: maxima over the tile's rows; empty when pruned
   metrics::RowTerms all_terms;              // maxima over all rows

@@ -15,11 +15,6 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-// Products of two are at least 2^-124: normal float32.
-constexpr float kSmallestBf16 = 0x1p-62F;
-// A plain sum of d squares errs by d U, and d is at most 2^15.
-constexpr double kSum = 1 + 0x1p-36;
-constexpr double kOutward = 1 + 0x1p-40;
 
 Index panels_of(Index rows) noexcept { return (rows + cuda::kTensorPanel - 1) / cuda::kTensorPanel; }
 
@@ -47,18 +42,7 @@ Narrowing choose_tensor_narrowing(const RowReader& reader, const metrics::Metric
 }
 
 NarrowedRow narrow_to_bf16(const NarrowedRow& row, const float* narrowed, Index padded, std::uint16_t* out) noexcept {
-  double rest = 0;
-  for (Index t = 0; t < padded; ++t) {
-    const float v = narrowed[t];
-    out[t] = std::abs(v) < kSmallestBf16 ? std::uint16_t{0} : support::bfloat16_of(static_cast<double>(v));
-    const double r = static_cast<double>(v) - support::double_of_bfloat16(out[t]);  // exact
-    rest += r * r;
-  }
-  NarrowedRow result = row;
-  const double more = std::sqrt(rest) * kSum;
-  result.terms.residual = (row.terms.residual + more) * kOutward;
-  result.terms.norm = (row.terms.norm + more) * kOutward;
-  return result;
+  return rounded_to_bf16(row, round_to_bf16(narrowed, padded, out));
 }
 
 TensorRows::TensorRows(const Narrowing& narrowing, const kernels::CpuKernels& kernels, Index rows)

@@ -43,6 +43,7 @@ CpuFeatures cpu_features() noexcept {
   f.avx512 = f.avx2_fma_f16c && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   f.vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
+  f.bf16 = f.avx512 && __builtin_cpu_supports("avx512bf16");
 #endif
   return f;
 }

@@ -11,6 +11,7 @@ struct CpuFeatures {
   bool avx2_fma_f16c = false;
   bool avx512 = false;  // F, BW, DQ, VL
   bool vnni = false;    // AVX512_VNNI
+  bool bf16 = false;    // AVX512_BF16
 };
 CpuFeatures cpu_features() noexcept;
 

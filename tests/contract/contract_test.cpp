@@ -43,7 +43,7 @@ Index check_table(Metric metric, std::uint64_t seed) {
       SCOPED_TRACE(fmt::format("{}, row {} of the table, {}", isa, i, c.describe()));
       const ForcedIsa forced(isa);
       KnnOptions options = options_of(c, data.query_rows.rows);
-      if (unavailable(c.metric, options.screen)) {
+      if (unavailable(c.metric, options.screen, kernels_of(isa).bf16_screen != nullptr)) {
         EXPECT_THROW(knn(data.query_rows, data.base_rows, c.neighbours(), options), Error);
         options.screen = Screen::automatic;
       }

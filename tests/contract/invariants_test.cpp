@@ -66,7 +66,7 @@ TEST_P(Invariant, ShorterListsArePrefixesOfLongerOnes) {
 /// A dozen plans in which every two choices of screen, schedule, threads, memory budget and tile meet; returns how many calls were
 /// streamed.
 Index compare_plans(const RowSet& queries, const RowSet& base, Index k, KnnOptions options, const Neighbours& want, std::uint64_t seed) {
-  constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8};
+  constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8, Screen::bf16};
   constexpr Schedule kSchedules[] = {Schedule::by_query, Schedule::by_base};
   constexpr std::uint64_t kMemory[] = {0, 16000, 60000};
   constexpr Index kTiles[] = {48, 96, 1000};

@@ -18,7 +18,7 @@ constexpr Index kBaseRows[] = {0, 1, 2, 7, 8, 9, 23, 24, 25, 47, 48, 49, 95, 96,
 constexpr Index kQueryRows[] = {0, 1, 3, 4, 5, 8, 9, 33, 70};
 constexpr Index kCols[] = {1, 2, 3, 15, 16, 17, 33, 100};
 constexpr Index kTiles[] = {0, 48, 96};
-constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8};
+constexpr Screen kScreens[] = {Screen::automatic, Screen::fp32, Screen::fp32_direct, Screen::fp32_dot, Screen::double_precision, Screen::int8, Screen::bf16};
 constexpr Schedule kSchedules[] = {Schedule::automatic, Schedule::by_query, Schedule::by_base};
 constexpr SelfMode kSelfModes[] = {SelfMode::none, SelfMode::natural, SelfMode::exclude, SelfMode::first};
 
@@ -101,11 +101,12 @@ KnnOptions options_of(const Case& c, Index nq) {
 }
 
 bool unprunable(Metric metric, Screen wish) {
-  return metric == Metric::inner_product || wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::double_precision;
+  return metric == Metric::inner_product || wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::bf16 || wish == Screen::double_precision;
 }
 
-bool unavailable(Metric metric, Screen wish) {
-  if (wish == Screen::fp32_dot || wish == Screen::int8) return metric == Metric::l1 || metric == Metric::linf;
+bool unavailable(Metric metric, Screen wish, bool has_bf16) {
+  if (wish == Screen::bf16 && !has_bf16) return true;
+  if (wish == Screen::fp32_dot || wish == Screen::int8 || wish == Screen::bf16) return metric == Metric::l1 || metric == Metric::linf;
   return wish == Screen::fp32_direct && metric == Metric::inner_product;
 }
 

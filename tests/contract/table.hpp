@@ -54,6 +54,6 @@ KnnOptions options_of(const Case& c, Index nq);
 
 /// Metrics and screens that do not go together, or not with pruning.
 bool unprunable(Metric metric, Screen wish);
-bool unavailable(Metric metric, Screen wish);
+bool unavailable(Metric metric, Screen wish, bool has_bf16);
 
 }  // namespace tessera::testing

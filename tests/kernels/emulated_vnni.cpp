@@ -3,6 +3,7 @@
 // without it run everything else of that instruction set.
 #include <immintrin.h>
 
+#define TESSERA_ISA_HAS_BF16 0
 #define avx512_vnni emulated_vnni
 #include "kernels/cpu/contract.hpp"
 

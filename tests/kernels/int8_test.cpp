@@ -23,7 +23,7 @@ using kernels::HitList;
 }  // namespace
 }  // namespace tessera::testing
 
-#ifdef TESSERA_TEST_EMULATED_VNNI
+#ifdef TESSERA_TEST_EMULATED_ISAS
 namespace tessera::kernels::emulated_vnni {
 const CpuKernels& table() noexcept;  // emulated_vnni.cpp
 }
@@ -36,7 +36,7 @@ namespace {
 std::vector<const CpuKernels*> tables() {
   std::vector<const CpuKernels*> all;
   for (const std::string& isa : isas()) all.push_back(&kernels_of(isa));
-#ifdef TESSERA_TEST_EMULATED_VNNI
+#ifdef TESSERA_TEST_EMULATED_ISAS
   if (support::cpu_features().avx512) all.push_back(&kernels::emulated_vnni::table());
 #endif
   return all;

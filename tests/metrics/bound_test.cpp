@@ -16,6 +16,7 @@
 #include "metrics/screened_pairs.hpp"
 #include "metrics/traits.hpp"
 #include "support/data.hpp"
+#include "support/bf16_tables.hpp"
 #include "support/isas.hpp"
 
 namespace tessera::testing {
@@ -126,8 +127,13 @@ void check_data(Metric metric, int n, Index d, std::mt19937_64& random, std::map
       for (const std::string& isa : isas()) {
         SCOPED_TRACE(fmt::format("data {}, d {}, {}, {}, {}", n, d, name_of(dtype), dot ? "dot" : "direct", isa));
         if (dot) {
-          for (const Stored& q : queries) check_all(screen_all_int8(kernels_of(isa), metric, q.rows(), b.rows(), b.rows()), tallies["int8"]);
-          check_all(screen_all_int8(kernels_of(isa), metric, queries[0].rows(), b.rows(), c.rows()), tallies["int8"]);
+          for (const Stored& q : queries) check_all(screen_all_coarse(Screen::int8, kernels_of(isa), metric, q.rows(), b.rows(), b.rows()), tallies["int8"]);
+          check_all(screen_all_coarse(Screen::int8, kernels_of(isa), metric, queries[0].rows(), b.rows(), c.rows()), tallies["int8"]);
+        }
+        for (const kernels::CpuKernels* k : dot ? bf16_tables() : std::vector<const kernels::CpuKernels*>{}) {
+          if (isa != isas().front()) break;  // these are tables of their own
+          for (const Stored& q : queries) check_all(screen_all_coarse(Screen::bf16, *k, metric, q.rows(), b.rows(), b.rows()), tallies["bf16"]);
+          check_all(screen_all_coarse(Screen::bf16, *k, metric, queries[0].rows(), b.rows(), c.rows()), tallies["bf16"]);
         }
         for (const Stored& q : queries) check_all(screen_all(kernels_of(isa), metric, dot, q.rows(), b.rows()), tally);
         check_all(screen_all(kernels_of(isa), metric, dot, queries[0].rows(), b.rows(), c.rows()), tally);
@@ -227,7 +233,28 @@ TEST(AttainedBound, Int8ResidualAlongTheQuery) {
     for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
       SCOPED_TRACE(fmt::format("{}, {}", isa, name_of(metric)));
       for (const double inflation : {1.0, 0.99}) {
-        const ScreenedPairs screened = screen_all_int8(k, metric, query.view(), base.view(), base.view(), inflation);
+        const ScreenedPairs screened = screen_all_coarse(Screen::int8, k, metric, query.view(), base.view(), base.view(), inflation);
+        const ScreenedPair& p = screened.pairs[0];
+        const PairBound bound(screened.context, p.query, p.base);
+        EXPECT_EQ(bound.lower(p.score) <= p.z, inflation == 1) << inflation;
+        EXPECT_EQ(p.score <= bound.threshold(static_cast<double>(p.z)), inflation == 1) << inflation;
+      }
+    }
+  }
+}
+
+/// Elements just short of half-way to the next number of 8 bits, all on one side, along a query that bf16 holds.
+TEST(AttainedBound, Bf16ResidualAlongTheQuery) {
+  Matrix query = zeros(1, 17);
+  Matrix target = zeros(1, 17);
+  std::fill(query.values.begin(), query.values.end(), 1.0);
+  std::fill(target.values.begin(), target.values.end(), 1 + 0x1p-8 - 0x1p-14);
+  const Matrix base = mirrored(target);  // the mean is 0
+  for (const kernels::CpuKernels* k : bf16_tables()) {
+    for (const Metric metric : {Metric::sqeuclidean, Metric::inner_product}) {
+      SCOPED_TRACE(fmt::format("{}, {}", k->isa, name_of(metric)));
+      for (const double inflation : {1.0, 0.99}) {
+        const ScreenedPairs screened = screen_all_coarse(Screen::bf16, *k, metric, query.view(), base.view(), base.view(), inflation);
         const ScreenedPair& p = screened.pairs[0];
         const PairBound bound(screened.context, p.query, p.base);
         EXPECT_EQ(bound.lower(p.score) <= p.z, inflation == 1) << inflation;

@@ -140,10 +140,10 @@ ScreenedPairs screen_all(const kernels::CpuKernels& k, Metric metric, bool dot, 
   return paired(metric, context_of(narrowing, queries), x, y, scores, queries, base);
 }
 
-ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on,
+ScreenedPairs screen_all_coarse(Screen screen, const kernels::CpuKernels& k, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on,
                               double inflation) {
   const metrics::MetricTraits& traits = metrics::traits_of(metric);
-  const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, Screen::int8, inflation);
+  const auto narrowing = prepare::choose_narrowing(prepare::RowReader(k, centred_on, traits.unit_rows), traits, screen, inflation);
   const Index padded = prepare::padded_cols(base.cols);
   const Narrowed x = narrow_all(prepare::RowReader(k, queries, traits.unit_rows),
                                 [&](const double* row, float* out) { return prepare::narrow_query_row(narrowing, k, row, padded, out, prepare::is_short_integer(queries.dtype)); });
@@ -169,13 +169,13 @@ ScreenedPairs screen_all_int8(const kernels::CpuKernels& k, Metric metric, const
   }
   std::vector<float> scores;
   for (std::size_t q = 0; q < x.rows.size(); ++q) {
-    const float factor = narrowing.factor * x.info[q].step;
+    const float factor = narrowing.factor * (narrowing.int8 ? x.info[q].step : 1.0f);
     const float reach = metrics::score_reach(narrowing.bound, x.info[q].terms);
     const kernels::ScreenCall call{.query = x.rows[q].data(), .base = packed.data(), .bias = bias.data(), .thresholds = nullptr, .lists = nullptr,
                                    .depth = narrowing.depth, .first_panel = 0, .last_panel = panels, .capacity = 0, .factor = narrowing.factor,
                                    .row_factor = &factor, .row_reach = &reach, .col_scale = scale.data(), .col_residual = residual.data(),
                                    .col_start = start.data()};
-    score_row(k, k.int8_screen(1).screen, call, base.rows, scores);
+    score_row(k, prepare::screen_kernels(narrowing, k, 1).screen, call, base.rows, scores);
   }
   return paired(metric, context_of(narrowing, queries), x, y, scores, queries, base);
 }

@@ -36,8 +36,8 @@ inline ScreenedPairs screen_all(const kernels::CpuKernels& kernels, Metric metri
   return screen_all(kernels, metric, dot, queries, base, base);
 }
 
-/// The same through the 8-bit screen. `score` has the base row's own reach taken off, so a pair must be judged with `base` or `tile`.
-ScreenedPairs screen_all_int8(const kernels::CpuKernels& kernels, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on, double inflation = 1);
+/// The same through the 8-bit screen or that in bf16. `score` has the base row's own reach taken off, so a pair must be judged with `base` or `tile`.
+ScreenedPairs screen_all_coarse(Screen screen, const kernels::CpuKernels& kernels, Metric metric, const RowSet& queries, const RowSet& base, const RowSet& centred_on, double inflation = 1);
 
 /// Scores of one panel of narrowed rows, as the kernels compute them: every query row against every base row.
 std::vector<float> scores_of(const kernels::CpuKernels& kernels, metrics::Element element, bool dot, float factor, const std::vector<std::vector<float>>& queries,

@@ -62,7 +62,7 @@ TEST(WholeNumbers, HaveExactScoresAsFarAsTheySaySo) {
             const Stored queries(whole_rows(5, d, most, random), dtype);
             Seen floats, integers;
             check_all(screen_all(k, metric, true, queries.rows(), base.rows()), floats);
-            check_all(screen_all_int8(k, metric, queries.rows(), base.rows(), base.rows()), integers);
+            check_all(screen_all_coarse(Screen::int8, k, metric, queries.rows(), base.rows(), base.rows()), integers);
             // Of rows this small every sum is below 2^24.
             if (most <= 127 && d <= 300) {
               EXPECT_EQ(floats.exact, floats.pairs);
@@ -112,7 +112,7 @@ TEST(WholeNumbers, AreOfShortIntegersOnBothSides) {
     const kernels::CpuKernels& k = kernels_of(isas().back());
     Seen seen;
     check_all(screen_all(k, Metric::sqeuclidean, true, x.rows(), y.rows()), seen);
-    check_all(screen_all_int8(k, Metric::sqeuclidean, x.rows(), y.rows(), y.rows()), seen);
+    check_all(screen_all_coarse(Screen::int8, k, Metric::sqeuclidean, x.rows(), y.rows(), y.rows()), seen);
     EXPECT_EQ(seen.exact, 0) << name_of(queries) << " " << name_of(base);
     EXPECT_GT(seen.pairs, 0);
   }

@@ -32,7 +32,7 @@ KnnOptions cuda_options(const Case& c, Index nq, Screen screen) {
   KnnOptions o = options_of(c, nq);
   o.prune = Pruning::off;
   if (screen != Screen::automatic) o.screen = screen;
-  if (unavailable(c.metric, o.screen)) o.screen = Screen::automatic;
+  if (unavailable(c.metric, o.screen, true)) o.screen = Screen::automatic;
   if (o.memory == 0) return o;
   // Room for a little over one panel; 8-bit rows have four words beside theirs.
   const Index words = std::max(c.d() + 1, (c.d() + 3) / 4 + 4);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define TESSERA_ISA_HAS_BF16 0
 #include "kernels/cpu/contract.hpp"
 #include "kernels/cpu/simd_avx512.hpp"
 #include "metrics/elements.hpp"

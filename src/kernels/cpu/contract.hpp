@@ -41,7 +41,7 @@ enum class Folding : std::uint8_t {
   list    // any brick
 };
 
-/// One query panel against a run of base panels. A word is a float, or four 8-bit elements.
+/// One query panel against a run of base panels. A word is a float, four 8-bit elements, or two in bf16.
 struct ScreenCall {
   const float* query;        // [depth, panel_rows] words, the rows' elements interleaved
   const float* base;         // [panels, depth, panel_cols] words
@@ -54,7 +54,7 @@ struct ScreenCall {
   std::int32_t capacity;     // of every list
   float factor;              // dot form: score = bias - factor * <query, base>
   const FoldTerms* fold = nullptr;  // periodic screens only
-  // 8-bit screen: score = bias - row_factor * (col_scale * sum q_x q_y) - row_reach * col_residual
+  // 8-bit screen: score = bias - row_factor * (col_scale * sum q_x q_y) - row_reach * col_residual. In bf16 the same without col_scale and col_start.
   const float* row_factor = nullptr;         // [panel_rows]
   const float* row_reach = nullptr;          // [panel_rows]
   const float* col_scale = nullptr;          // [panels, panel_cols]
@@ -348,6 +348,7 @@ struct CpuKernels {
   QuantiseKernel quantise_base;
   int int8_levels;
   int int8_group_sum;                                           // 0: no limit
+  ScreenKernels (*bf16_screen)(Index rows) noexcept;            // null: this instruction set has no products of bf16
 };
 
 namespace scalar {
@@ -360,6 +361,9 @@ namespace avx512 {
 const CpuKernels& table() noexcept;
 }
 namespace avx512_vnni {
+const CpuKernels& table() noexcept;
+}
+namespace avx512_bf16 {
 const CpuKernels& table() noexcept;
 }
 

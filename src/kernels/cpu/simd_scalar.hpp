@@ -152,6 +152,33 @@ struct I32 {
   }
 };
 
+/// 4 pairs of bf16, multiplied and added as floats: for tests, and for processors that are not x86.
+struct Bf16Pairs {
+  std::uint32_t v[F32::kWidth];
+
+  static Bf16Pairs load(const float* p) noexcept {
+    Bf16Pairs pairs;
+    __builtin_memcpy(pairs.v, p, sizeof pairs.v);
+    return pairs;
+  }
+  static Bf16Pairs broadcast(const float* p) noexcept {
+    std::uint32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return {{word, word, word, word}};
+  }
+  static float widened(std::uint32_t bits) noexcept {
+    float f;
+    __builtin_memcpy(&f, &bits, sizeof f);
+    return f;
+  }
+  static F32 dot(const F32& sum, const Bf16Pairs& a, const Bf16Pairs& b) noexcept {
+    return F32::map([&](int i) {
+      const float odd = sum.v[i] + widened(a.v[i] & 0xffff0000U) * widened(b.v[i] & 0xffff0000U);
+      return odd + widened(a.v[i] << 16) * widened(b.v[i] << 16);
+    });
+  }
+};
+
 /// 16 doubles: the lanes of lanes16.
 struct F64x16 {
   double v[16];
