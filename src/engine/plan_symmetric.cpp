@@ -30,10 +30,9 @@ void plan_symmetric(bool itself, Index n, Index k, const core::BasePlan& base, c
     if (asked) support::fail(ErrorCode::unsupported, "a symmetric search is not possible, because {}: leave symmetric to auto", why);
     return;
   }
-  const bool int8 = base.screen == Screen::int8;
   const auto rows = static_cast<std::uint64_t>(n);
   const std::uint64_t need = prepare::panel_bytes(n, base.depth, device.panel_cols, base.screen) +
-                             rows * (symmetric_row_bytes(k, base.depth, int8) + static_cast<std::uint64_t>(k) * sizeof(core::Candidate));
+                             rows * (symmetric_row_bytes(k, base.depth) + static_cast<std::uint64_t>(k) * sizeof(core::Candidate));
   const std::uint64_t room = wishes.memory - wishes.memory / 8;  // the rest is the workers'
   if (need > room) {
     if (asked) {

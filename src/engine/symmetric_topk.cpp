@@ -12,7 +12,7 @@
 #include "engine/cpu_refiner.hpp"
 #include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
-#include "select/row_state.hpp"
+#include "select/best_list.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -21,21 +21,20 @@ using core::Candidate;
 using core::Range;
 using kernels::Hit;
 using kernels::HitList;
+using select::BestList;
 using select::Pending;
-using select::RowState;
 using support::AlignedBuffer;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// What all workers share. Blocks are tiles of the base. A row's state belongs to whoever holds its block's lock; its threshold may be read by all, and only falls:
+/// What all workers share. Blocks are tiles of the base. A row's list belongs to whoever holds its block's lock; its threshold may be read by all, and only falls:
 /// an old one keeps more pairs, and loses none.
 class SharedRows final : public core::SymmetricSearch {
  public:
   explicit SharedRows(const CpuTopkInputs& inputs)
-      : in(inputs), depth(in.narrowing->depth), capacity(symmetric_capacity(in.queries.k, in.narrowing->int8)), packed(buffer<float>(in.panels.count * depth)),
-        factors(buffer<float>(in.panels.count)), reaches(buffer<float>(in.panels.count)), narrow(buffer<prepare::NarrowedRow>(in.panels.count)),
-        states(static_cast<std::size_t>(in.panels.count)), pending(buffer<Pending>(in.panels.count * capacity.pending)), best(buffer<Candidate>(in.panels.count * capacity.k)),
-        taus(std::make_unique<std::atomic<float>[]>(static_cast<std::size_t>(in.panels.count))), locks(std::make_unique<std::mutex[]>(static_cast<std::size_t>(blocks()))) {}
+      : in(inputs), depth(in.narrowing->depth), packed(buffer<float>(in.panels.count * depth)), factors(buffer<float>(in.panels.count)), reaches(buffer<float>(in.panels.count)),
+        narrow(buffer<prepare::NarrowedRow>(in.panels.count)), lists(static_cast<std::size_t>(in.panels.count)), best(buffer<Candidate>(in.panels.count * BestList::room(in.queries.k))),
+        thresholds(std::make_unique<std::atomic<double>[]>(static_cast<std::size_t>(in.panels.count))), locks(std::make_unique<std::mutex[]>(static_cast<std::size_t>(blocks()))) {}
 
   Index blocks() const noexcept override { return (in.panels.count + in.panels.tile_cols - 1) / in.panels.tile_cols; }
   Range rows(Index block) const noexcept override {
@@ -43,30 +42,35 @@ class SharedRows final : public core::SymmetricSearch {
   }
   std::unique_ptr<core::SymmetricWorker> worker() override;
 
-  RowState& state(Index row) noexcept { return states[static_cast<std::size_t>(row)]; }
-  float tau(Index row) const noexcept { return taus[static_cast<std::size_t>(row)].load(std::memory_order_relaxed); }
-  void publish(Index row) noexcept { taus[static_cast<std::size_t>(row)].store(state(row).tau(), std::memory_order_relaxed); }
+  BestList& list(Index row) noexcept { return lists[static_cast<std::size_t>(row)]; }
+  double threshold(Index row) const noexcept { return thresholds[static_cast<std::size_t>(row)].load(std::memory_order_relaxed); }
+  void publish(Index row) noexcept { thresholds[static_cast<std::size_t>(row)].store(list(row).threshold(), std::memory_order_relaxed); }
 
   CpuTopkInputs in;
   Index depth;
-  select::RowCapacity capacity;
-  AlignedBuffer<float> packed;                  // panels of queries, [rows * depth]
-  AlignedBuffer<float> factors;                 // [rows]; 8-bit screen
-  AlignedBuffer<float> reaches;                 // [rows]; 8-bit screen
-  AlignedBuffer<prepare::NarrowedRow> narrow;   // [rows]
-  std::vector<RowState> states;                 // [rows]
-  AlignedBuffer<Pending> pending;               // [rows, capacity.pending]
-  AlignedBuffer<Candidate> best;                // [rows, k]
-  std::unique_ptr<std::atomic<float>[]> taus;   // [rows]
-  std::unique_ptr<std::mutex[]> locks;          // [blocks]
+  AlignedBuffer<float> packed;                       // panels of queries, [rows * depth]
+  AlignedBuffer<float> factors;                      // [rows]; 8-bit screen
+  AlignedBuffer<float> reaches;                      // [rows]; 8-bit screen
+  AlignedBuffer<prepare::NarrowedRow> narrow;        // [rows]
+  std::vector<BestList> lists;                       // [rows]
+  AlignedBuffer<Candidate> best;                     // [rows, room]
+  std::unique_ptr<std::atomic<double>[]> thresholds; // [rows], keys
+  std::unique_ptr<std::mutex[]> locks;               // [blocks]
 };
 
-/// A pair on its way into the state of one of its rows.
+/// A pair on its way into the list of one of its rows.
 struct Delivery {
-  std::uint32_t row;
+  Index row;
+  Candidate candidate;
+};
+
+/// A pair that the screen kept.
+struct Kept {
+  Index row;  // within the panel
   Pending pair;
 };
 
+/// Kept pairs are computed at once, while both blocks are in the caches, once for both rows: from then on all is exact.
 class CpuSymmetricWorker final : public core::SymmetricWorker {
  public:
   explicit CpuSymmetricWorker(SharedRows& shared)
@@ -75,24 +79,29 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
         own_pairs_(make_cpu_topk_worker(in_)), width_(in_.kernels.panel_cols), hits_per_row_(kHitPanels * width_), row_(buffer<double>(reader_.padded())),
         narrow_(buffer<float>(in_.kernels.panel_rows * reader_.padded())), hits_(buffer<Hit>(in_.kernels.panel_rows * hits_per_row_)),
         lists_(static_cast<std::size_t>(in_.kernels.panel_rows)), panel_(static_cast<std::size_t>(in_.kernels.panel_rows)), thresholds_(buffer<float>(in_.kernels.panel_rows)),
-        offsets_(buffer<float>(in_.kernels.panel_rows)), col_taus_(buffer<float>(in_.panels.tile_cols)), col_limits_(buffer<float>(in_.panels.tile_cols)),
-        uppers_(buffer<float>(shared.capacity.k + shared.capacity.pending)), refined_(buffer<Candidate>(shared.capacity.k + shared.capacity.pending)),
-        scratch_{{uppers_.data(), uppers_.size()}, {refined_.data(), refined_.size()}}, best_(static_cast<std::size_t>(in_.tile_rows * shared.capacity.k)) {
+        offsets_(buffer<float>(in_.kernels.panel_rows)), col_limits_(buffer<float>(in_.panels.tile_cols)), best_(static_cast<std::size_t>(in_.tile_rows * in_.queries.k)) {
     for (Index r = 0; r < in_.kernels.panel_rows; ++r) lists_[static_cast<std::size_t>(r)] = {hits_.data() + r * hits_per_row_, 0};
-    to_rows_.reserve(static_cast<std::size_t>(kDeliveredFrom + in_.kernels.panel_rows * hits_per_row_));
-    to_cols_.reserve(to_rows_.capacity());
+    kept_.reserve(static_cast<std::size_t>(in_.kernels.panel_rows * hits_per_row_));
+    to_rows_.reserve(kept_.capacity());
+    to_cols_.reserve(kept_.capacity() + kDeliveredFrom);
   }
 
   void begin(Index block) override {
     const Range rows = shared_.rows(block);
     for (Index first = rows.first; first < rows.last; first += panel_rows_at(first, rows)) pack_panel(first, panel_rows_at(first, rows));
-    // Its own pairs go as in any search; the exact lists they end in are where the states start.
+    // Its own pairs go as in any search; the lists they end in are where those of the whole search start.
+    const Index k = in_.queries.k;
     for (Range part{rows.first, rows.first}; part.first < rows.last; part.first = part.last) {
       part.last = std::min(rows.last, part.first + in_.tile_rows);
       own_pairs_->begin(part, nullptr, true);
       own_pairs_->screen({part, rows});
       own_pairs_->finish(best_.data());
-      for (Index r = part.first; r < part.last; ++r) start_state(r, best_.data() + (r - part.first) * shared_.capacity.k);
+      for (Index r = part.first; r < part.last; ++r) {
+        Candidate* list = shared_.best.data() + r * BestList::room(k);
+        std::copy_n(best_.data() + (r - part.first) * k, k, list);
+        shared_.list(r).reset(k, list);
+        shared_.publish(r);
+      }
     }
   }
 
@@ -102,16 +111,16 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
     terms_ = in_.panels.tile_terms[static_cast<std::size_t>(b)];
     read_columns();
     for (Index first = rows.first; first < rows.last; first += panel_rows_at(first, rows)) screen_panel(a, b, first, panel_rows_at(first, rows));
-    deliver(a, to_rows_);
     deliver(b, to_cols_);
   }
 
   void finish(Range rows, Candidate* out) override {
-    for (Index r = rows.first; r < rows.last; ++r, out += shared_.capacity.k) {
-      set_query(r);
-      shared_.state(r).finish(refiner_, scratch_, out);
+    for (Index r = rows.first; r < rows.last; ++r, out += in_.queries.k) {
+      std::copy_n(shared_.list(r).finish(), in_.queries.k, out);
       const QueryIdentity row = identities_.identity(r);
-      if (identities_.goes_first(row)) identities_.put_self_first(row, refiner_.key_to_itself(), out);
+      if (!identities_.goes_first(row)) continue;
+      set_query(r);
+      identities_.put_self_first(row, refiner_.key_to_itself(), out);
     }
   }
 
@@ -121,9 +130,10 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
   }
 
  private:
-  static constexpr Index kHitPanels = 3;         // as in other searches
-  static constexpr Index kDeliveredFrom = 4096;  // pairs that wait for one lock: 64 KiB
-  static constexpr std::size_t kAhead = 8;       // states are far apart: those of so many further pairs are asked for
+  static constexpr Index kHitPanels = 3;               // as in other searches
+  static constexpr std::size_t kDeliveredFrom = 1024;  // pairs that wait for one lock; fewer would ask for it often, more let thresholds grow old
+  static constexpr std::size_t kAhead = 4;             // lists are far apart: those of so many further pairs are asked for
+  static constexpr Index kPrefetchBytes = 1024;
 
   // --- rows ----------------------------------------------------------------------------------------------------------
 
@@ -146,13 +156,6 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
     in_.kernels.interleave(narrow_.data(), padded, rows, shared_.depth, rows, shared_.packed.data() + first * shared_.depth);
   }
 
-  void start_state(Index row, const Candidate* list) {
-    RowState& state = shared_.state(row);
-    state.reset(shared_.capacity, shared_.pending.data() + row * shared_.capacity.pending, shared_.best.data() + row * shared_.capacity.k);
-    state.seed(list, shared_.capacity.k, refiner_, scratch_);
-    shared_.publish(row);
-  }
-
   void set_query(Index row) {
     reader_.read(in_.queries.row_at(row), row_.data());
     refiner_.set_query(row_.data());
@@ -160,12 +163,12 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
 
   // --- pairs of two blocks -------------------------------------------------------------------------------------------
 
+  /// The z that a row's pairs may have at most.
+  float tau(Index row) const noexcept { return refiner_.widest(refiner_.z_above(shared_.threshold(row))); }
+
   void read_columns() {
     const Index count = cols_.size();
-    for (Index c = 0; c < count; ++c) {
-      col_taus_[static_cast<std::size_t>(c)] = shared_.tau(cols_.first + c);
-      col_limits_[static_cast<std::size_t>(c)] = metrics::PairBound::limit_of(in_.narrowing->bound, col_taus_[static_cast<std::size_t>(c)]);
-    }
+    for (Index c = 0; c < count; ++c) col_limits_[static_cast<std::size_t>(c)] = metrics::PairBound::limit_of(in_.narrowing->bound, tau(cols_.first + c));
     // A panel's filling wants nothing.
     std::fill(col_limits_.data() + count, col_limits_.data() + panels() * width_, -kInfinity);
   }
@@ -177,9 +180,8 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
       PanelRow& row = panel_[static_cast<std::size_t>(r)];
       const prepare::NarrowedRow& narrow = shared_.narrow[static_cast<std::size_t>(first + r)];
       row.known = !narrow.bypass;
-      row.tau = shared_.tau(first + r);
       if (row.known) row.bound = metrics::PairBound(in_.narrowing->bound, narrow.terms, terms_);
-      thresholds_[static_cast<std::size_t>(r)] = row.known ? row.bound.threshold(row.tau) : kInfinity;
+      thresholds_[static_cast<std::size_t>(r)] = row.known ? row.bound.threshold(tau(first + r)) : kInfinity;
       offsets_[static_cast<std::size_t>(r)] = row.known ? row.bound.offset() : 0.0f;
     }
   }
@@ -208,13 +210,13 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
     while (true) {
       call.first_panel = screen(call);
       for (Index r = 0; r < rows; ++r) take_hits(first, r);
-      if (std::ssize(to_cols_) >= kDeliveredFrom) {
+      compute_kept(first);
+      deliver(a, to_rows_);
+      if (to_cols_.size() >= kDeliveredFrom) {
         deliver(b, to_cols_);
         read_columns();
       }
-      const bool done = call.first_panel == call.last_panel;
-      if (!done || std::ssize(to_rows_) >= kDeliveredFrom) deliver(a, to_rows_);
-      if (done) return;
+      if (call.first_panel == call.last_panel) return;
       read_rows(first, rows);  // so many hits should have lowered the thresholds
     }
   }
@@ -222,30 +224,46 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
   /// The canonical value of a pair is one and the same for both of its rows, so one bracket serves both (docs/numerics.md, section 23).
   void take_hits(Index first, Index r) {
     HitList& list = lists_[static_cast<std::size_t>(r)];
+    const std::int32_t count = std::exchange(list.count, 0);
+    if (count == 0) return;
     const PanelRow& row = panel_[static_cast<std::size_t>(r)];
-    const auto row_position = static_cast<std::uint32_t>(first + r);
-    for (const Hit& hit : std::span(list.hits, static_cast<std::size_t>(std::exchange(list.count, 0)))) {
+    const float row_tau = tau(first + r);
+    for (const Hit& hit : std::span(list.hits, static_cast<std::size_t>(count))) {
       if (hit.position >= cols_.size()) continue;  // a panel's filling
-      const auto col_position = static_cast<std::uint32_t>(cols_.first) + hit.position;
+      ++survivors_;
+      const Index column = cols_.first + hit.position;
       const float lower = row.known ? row.bound.lower(hit.score) : -kInfinity;
-      const float upper = row.known ? row.bound.upper(hit.score) : kInfinity;
-      if (!(lower > row.tau)) to_rows_.push_back({row_position, {lower, upper, col_position}});
-      if (!(lower > col_taus_[hit.position])) to_cols_.push_back({col_position, {lower, upper, row_position}});
+      if (lower > row_tau && lower > tau(column)) continue;  // thresholds have fallen since
+      kept_.push_back({r, {lower, row.known ? row.bound.upper(hit.score) : kInfinity, static_cast<std::uint32_t>(column)}});
+      const std::byte* values = in_.panels.rows.row(in_.panels.row_at(column));
+      const Index bytes = std::min(kPrefetchBytes, in_.panels.rows.cols * in_.panels.rows.col_stride);
+      for (Index at = 0; at < bytes; at += 64) __builtin_prefetch(values + at);
     }
+  }
+
+  void compute_kept(Index first) {
+    Index at_hand = -1;
+    for (const Kept& kept : kept_) {
+      if (kept.row != at_hand) set_query(first + (at_hand = kept.row));
+      const Index row = first + kept.row;
+      const auto column = static_cast<Index>(kept.pair.position);
+      Candidate candidate;  // for the row
+      refiner_.keys({&kept.pair, 1}, &candidate);
+      if (!(candidate.key > shared_.threshold(row))) to_rows_.push_back({row, candidate});
+      if (!(candidate.key > shared_.threshold(column))) to_cols_.push_back({column, {candidate.key, in_.panels.id_at(row)}});
+    }
+    kept_.clear();
   }
 
   void deliver(Index block, std::vector<Delivery>& pairs) {
     if (pairs.empty()) return;
-    survivors_ += std::ssize(pairs);
     const std::lock_guard lock(shared_.locks[static_cast<std::size_t>(block)]);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (i + 2 * kAhead < pairs.size()) __builtin_prefetch(&shared_.state(pairs[i + 2 * kAhead].row), 1);
-      if (i + kAhead < pairs.size()) shared_.state(pairs[i + kAhead].row).prefetch();
-      RowState& state = shared_.state(pairs[i].row);
-      state.add(pairs[i].pair);
-      if (!state.wants_compaction()) continue;
-      set_query(pairs[i].row);
-      state.compact(refiner_, scratch_);
+      if (i + 2 * kAhead < pairs.size()) __builtin_prefetch(&shared_.list(pairs[i + 2 * kAhead].row), 1);
+      if (i + kAhead < pairs.size()) shared_.list(pairs[i + kAhead].row).prefetch();
+      BestList& list = shared_.list(pairs[i].row);
+      if (!list.wants(pairs[i].candidate)) continue;
+      list.add(pairs[i].candidate);
       shared_.publish(pairs[i].row);
     }
     pairs.clear();
@@ -253,7 +271,6 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
 
   struct PanelRow {
     metrics::PairBound bound;  // against the columns at work
-    float tau = 0;             // as it was when they were begun
     bool known = false;        // has a bound
   };
 
@@ -274,13 +291,10 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
   AlignedBuffer<float> offsets_;       // [panel_rows]
   Range cols_;                         // the block whose rows are columns
   metrics::RowTerms terms_;            // its maxima
-  AlignedBuffer<float> col_taus_;      // [tile_cols]
   AlignedBuffer<float> col_limits_;    // [tile_cols]
+  std::vector<Kept> kept_;
   std::vector<Delivery> to_rows_;
   std::vector<Delivery> to_cols_;
-  AlignedBuffer<float> uppers_;
-  AlignedBuffer<Candidate> refined_;
-  select::Scratch scratch_;
   std::vector<Candidate> best_;        // [tile_rows, k]
   std::int64_t survivors_ = 0;
 };
@@ -289,13 +303,9 @@ std::unique_ptr<core::SymmetricWorker> SharedRows::worker() { return std::make_u
 
 }  // namespace
 
-select::RowCapacity symmetric_capacity(Index k, bool int8) noexcept { return select::RowCapacity::for_k(k, 1, true, int8); }
-
-std::uint64_t symmetric_row_bytes(Index k, Index depth, bool int8) noexcept {
-  const select::RowCapacity capacity = symmetric_capacity(k, int8);
-  const std::size_t fixed = sizeof(RowState) + sizeof(prepare::NarrowedRow) + 2 * sizeof(float) + sizeof(std::atomic<float>) + sizeof(Index);
-  return fixed + static_cast<std::uint64_t>(capacity.pending) * sizeof(Pending) + static_cast<std::uint64_t>(k) * sizeof(Candidate) +
-         static_cast<std::uint64_t>(depth) * sizeof(float);
+std::uint64_t symmetric_row_bytes(Index k, Index depth) noexcept {
+  const std::size_t fixed = sizeof(BestList) + sizeof(prepare::NarrowedRow) + 2 * sizeof(float) + sizeof(std::atomic<double>) + sizeof(Index);
+  return fixed + static_cast<std::uint64_t>(BestList::room(k)) * sizeof(Candidate) + static_cast<std::uint64_t>(depth) * sizeof(float);
 }
 
 std::unique_ptr<core::SymmetricSearch> make_symmetric_topk(const CpuTopkInputs& inputs) { return std::make_unique<SharedRows>(inputs); }

@@ -6,15 +6,11 @@
 
 #include "core/backend.hpp"
 #include "engine/cpu_topk.hpp"
-#include "select/row_state.hpp"
 
 namespace tessera::engine {
 
-/// Rows of a set keep their states from the first tile to the last, so room for pending pairs is small.
-select::RowCapacity symmetric_capacity(Index k, bool int8) noexcept;
-
 /// What one row keeps for the whole search, packed once more as a query included.
-std::uint64_t symmetric_row_bytes(Index k, Index depth, bool int8) noexcept;
+std::uint64_t symmetric_row_bytes(Index k, Index depth) noexcept;
 
 /// inputs.queries are the rows of inputs.panels, first places being positions; the screen has a dot form.
 std::unique_ptr<core::SymmetricSearch> make_symmetric_topk(const CpuTopkInputs& inputs);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "select/best_list.hpp"
 #include "select/nth_smallest.hpp"
 
 namespace tessera::select {
@@ -90,7 +91,7 @@ void RowState::lower_threshold(Refiner& refiner, const Scratch& scratch) noexcep
   const Index known = pending_count_ + best_count_;
   if (known < capacity_.k) return;
   if (capacity_.coarse && best_count_ == capacity_.k) {  // wide brackets have nothing to add to exact keys
-    const Candidate& last = *std::max_element(best_, best_ + best_count_);
+    const Candidate& last = best_sorted_ ? best_[best_count_ - 1] : *std::max_element(best_, best_ + best_count_);
     tau_ = std::min(tau_, refiner.widest(refiner.z_above(last.key)));
     return;
   }
@@ -143,10 +144,7 @@ void RowState::compact_coarse(Refiner& refiner, const Scratch& scratch) {
 
 void RowState::insert(std::span<const Candidate> candidates) noexcept {
   for (const Candidate& c : candidates) {
-    if (!(c < best_[best_count_ - 1])) continue;
-    Index at = best_count_ - 1;
-    for (; at > 0 && c < best_[at - 1]; --at) best_[at] = best_[at - 1];
-    best_[at] = c;
+    if (c < best_[best_count_ - 1]) insert_sorted(best_, best_count_, c);
   }
 }
 

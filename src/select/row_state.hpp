@@ -59,8 +59,6 @@ class RowState {
   }
   /// Tells that k pairs of this row are known to have z at or below this.
   void offer_threshold(float z, const Refiner& refiner) noexcept { tau_ = z < tau_ ? std::min(tau_, refiner.widest(z)) : tau_; }
-  /// Asks for the memory that the next add() writes to.
-  void prefetch() const noexcept { __builtin_prefetch(pending_ + pending_count_, 1); }
   bool wants_compaction() const noexcept { return pending_count_ >= next_compaction_; }
 
   /// Lowers the threshold to the k-th smallest upper bound and drops what is past it; where bounds are too coarse to make
