@@ -79,6 +79,7 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
 
   void finish(Candidate* out) override {
     const Index k = capacity_.k;
+    if (!in_.pruned && !capacity_.coarse && count_ * k > kSharedRows * in_.panels.count) refine_together();
     for (Index r = 0; r < count_; ++r, out += k) {
       QueryRow& row = rows_[static_cast<std::size_t>(r)];
       refiner_.set_query(query_row(r));
@@ -105,6 +106,20 @@ class CpuTopkWorker final : public core::TopkWorker, private core::TileWalk {
   static constexpr Index kMinimaPerNeighbour = 3;
   static constexpr Index kSeedPanels = 24;
   static constexpr Index kMostSeedGroups = 16;
+  static constexpr Index kSharedRows = 2;              // computing together pays from so many queries a base row on
+  static constexpr Index kRefinedBytes = Index{1} << 18;  // of base rows at a time
+
+  /// Long lists: each base row is wanted by several of the block's queries. A part of the base that fits in L2 serves all of them before the next one does.
+  void refine_together() {
+    const Index part = std::max<Index>(1, kRefinedBytes / std::max<Index>(1, in_.base.cols * in_.base.col_stride));
+    for (Index r = 0; r < count_; ++r) rows_[static_cast<std::size_t>(r)].state.settle(refiner_, scratch_);
+    for (Index end = part; end < in_.panels.count + part; end += part) {
+      for (Index r = 0; r < count_; ++r) {
+        refiner_.set_query(query_row(r));
+        rows_[static_cast<std::size_t>(r)].state.refine_before(static_cast<std::uint32_t>(std::min(end, in_.panels.count)), refiner_, scratch_);
+      }
+    }
+  }
 
   double* query_row(Index r) noexcept { return query_rows_.data() + r * padded_; }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "select/best_list.hpp"
 #include "select/nth_smallest.hpp"
+#include "select/sort_candidates.hpp"
 
 namespace tessera::select {
 
@@ -61,6 +63,7 @@ void RowState::reset(const RowCapacity& capacity, Pending* pending, Candidate* b
   best_count_ = 0;
   next_compaction_ = capacity.coarse ? coarse_step(capacity) : capacity.trigger;
   best_sorted_ = false;
+  computed_ = 0;
   tau_ = std::numeric_limits<float>::infinity();
 }
 
@@ -148,22 +151,50 @@ void RowState::insert(std::span<const Candidate> candidates) noexcept {
   }
 }
 
-void RowState::refine_pending(Index count, Refiner& refiner, const Scratch& scratch) {
+void RowState::compute(Index first, Index count, Refiner& refiner, const Scratch& scratch) {
+  const std::span<const Pending> pairs(pending_ + first, static_cast<std::size_t>(count));
+  if (count > 0 && best_count_ + count <= capacity_.k) {  // all of them stay
+    refiner.keys(pairs, best_ + best_count_);
+    best_count_ += count;
+    best_sorted_ = false;
+    return;
+  }
   const bool few = best_sorted_ && best_count_ == capacity_.k && capacity_.k <= kRanked;
   Candidate* out = few ? scratch.refined.data() : std::copy_n(best_, best_count_, scratch.refined.data());
-  refiner.keys({pending_, static_cast<std::size_t>(count)}, out);
+  refiner.keys(pairs, out);
   if (few) {
     insert({out, static_cast<std::size_t>(count)});
   } else {
     keep_best({scratch.refined.data(), static_cast<std::size_t>(best_count_ + count)});
   }
-  pending_count_ = std::copy(pending_ + count, pending_ + pending_count_, pending_) - pending_;
+}
+
+void RowState::drop_first(Index count) noexcept { pending_count_ = std::copy(pending_ + count, pending_ + pending_count_, pending_) - pending_; }
+
+void RowState::refine_pending(Index count, Refiner& refiner, const Scratch& scratch) {
+  compute(0, count, refiner, scratch);
+  drop_first(count);
+}
+
+void RowState::settle(Refiner& refiner, const Scratch& scratch) {
+  lower_threshold(refiner, scratch);
+  drop_past_threshold();
+}
+
+void RowState::refine_before(std::uint32_t position, Refiner& refiner, const Scratch& scratch) {
+  Index last = computed_;
+  while (last < pending_count_ && pending_[last].position < position) ++last;
+  // Whatever would have to be selected from is left for the end: once, not once a part.
+  if (last == computed_ || best_count_ + (last - computed_) > capacity_.k) return;
+  compute(computed_, last - computed_, refiner, scratch);
+  computed_ = last;
 }
 
 void RowState::finish(Refiner& refiner, const Scratch& scratch, Candidate* out) {
-  compact(refiner, scratch);
+  drop_first(std::exchange(computed_, 0));
+  if (pending_count_ > 0) compact(refiner, scratch);
   refine_pending(pending_count_, refiner, scratch);
-  if (!best_sorted_) std::sort(best_, best_ + best_count_);
+  if (!best_sorted_) sort_candidates({best_, static_cast<std::size_t>(best_count_)}, scratch.refined);
   std::copy_n(best_, best_count_, out);
   std::fill(out + best_count_, out + capacity_.k, Candidate{});
 }

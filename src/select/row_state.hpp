@@ -65,6 +65,11 @@ class RowState {
   /// room, computes the pending pairs exactly.
   void compact(Refiner& refiner, const Scratch& scratch);
 
+  /// Before the end, where rows share base rows that memory is slow to bring: drops what can be dropped without computing anything; then, as often as there
+  /// are parts of the base, the leading pending pairs at positions below one are computed.
+  void settle(Refiner& refiner, const Scratch& scratch);
+  void refine_before(std::uint32_t position, Refiner& refiner, const Scratch& scratch);
+
   /// Computes all that is left and writes the k best, ascending, padded.
   void finish(Refiner& refiner, const Scratch& scratch, core::Candidate* out);
 
@@ -74,6 +79,9 @@ class RowState {
   void lower_threshold(Refiner& refiner, const Scratch& scratch) noexcept;
   void drop_past_threshold() noexcept;
   void compact_coarse(Refiner& refiner, const Scratch& scratch);
+  /// Computes pending pairs for the candidates; they stay where they are.
+  void compute(Index first, Index count, Refiner& refiner, const Scratch& scratch);
+  void drop_first(Index count) noexcept;
   /// Computes the first `count` pending pairs and moves them to the candidates.
   void refine_pending(Index count, Refiner& refiner, const Scratch& scratch);
   void keep_best(std::span<core::Candidate> candidates) noexcept;
@@ -86,6 +94,7 @@ class RowState {
   Index pending_count_ = 0;
   Index best_count_ = 0;
   Index next_compaction_ = 0;  // pending pairs at which it is due
+  Index computed_ = 0;         // leading pending pairs that are candidates already: refine_before()
   bool best_sorted_ = false;
   float tau_ = 0;
 };
