@@ -11,6 +11,7 @@
 #include "metrics/bound.hpp"
 #include "support/data.hpp"
 #include "tessera/metric.hpp"
+#include "tessera/options.hpp"
 #include "tessera/rows.hpp"
 
 namespace tessera::testing {
