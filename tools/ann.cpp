@@ -130,7 +130,9 @@ void print_build(const BuildArgs& args, const RowFile& base, const AnnIndex& ind
 void run_build(const BuildArgs& args, Interrupts& interrupts) {
   check_has_ann();
   const Stopwatch watch;
-  if (same_file(args.ann.out, args.base)) fail(ErrorCode::invalid_argument, "-o {}: that is the input; choose another name", args.ann.out);
+  for (const std::string& input : {args.base, args.graph}) {
+    if (same_file(args.ann.out, input)) fail(ErrorCode::invalid_argument, "-o {}: that is an input; choose another name", args.ann.out);
+  }
   check_writable(args.ann.out, {.format = "npz", .overwrite = args.ann.force});
   const RowFile base = open_rows(args.base, {.format = args.ann.in_format});
   const AnnIndex index = build(args, base, interrupts);

@@ -13,6 +13,7 @@ CLI::Option* add_value(CLI::App& app, std::string_view spelling, std::string& ou
   const auto blank = spelling.find(' ');
   return app.add_option(std::string(spelling.substr(0, blank)), out, help)
       ->type_name(std::string(spelling.substr(blank + 1)))
+      ->check([](const std::string& value) { return value.empty() ? std::string("an empty value (an unset variable?); wanted one, or no such option") : std::string(); })
       ->group(group);
 }
 

@@ -8,9 +8,12 @@
 #include <faiss/index_factory.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <numeric>
 #include <random>
+#include <string_view>
+#include <system_error>
 
 #include "ann/faiss_index.hpp"
 #include "ann/float_rows.hpp"
@@ -75,6 +78,21 @@ class Builder {
     }
   }
 
+  /// HNSW with one link a row has levels without end in FAISS; with very many, tables past all memory.
+  void check_links() const {
+    constexpr std::string_view kName = "HNSW";
+    for (std::size_t at = factory_.find(kName); at != std::string::npos; at = factory_.find(kName, at + 1)) {
+      const char* first = factory_.data() + at + kName.size();
+      std::uint64_t links = 32;  // FAISS's default
+      const auto [end, error] = std::from_chars(first, factory_.data() + factory_.size(), links);
+      if (end != first && error == std::errc{} && links == 1) fail(ErrorCode::invalid_argument, "index '{}': HNSW with 1 link a row; wanted at least 2", factory_);
+      const std::uint64_t rows = at == 0 ? static_cast<std::uint64_t>(base_.rows) : 1;  // as a quantizer its rows are the lists'
+      if (error == std::errc::result_out_of_range || links > memory_ / sizeof(std::int32_t) / 2 / std::max<std::uint64_t>(1, rows)) {
+        fail(ErrorCode::out_of_memory, "index '{}': its links alone, {} a row, pass the memory budget of {} bytes: fewer links, or raise it", factory_, std::string(first, end), memory_);
+      }
+    }
+  }
+
  public:
   Builder(const RowSet& base, const std::string& factory, const AnnBuildOptions& options)
       : base_(base), factory_(factory), options_(options), rows_(base, options.metric == Metric::cosine, "base") {
@@ -85,6 +103,7 @@ class Builder {
     check_counts();
     auto impl = std::make_unique<AnnIndex::Impl>();
     impl->metric = options_.metric;
+    check_links();
     const int cols = static_cast<int>(base_.cols);
     impl->index = guarded(ErrorCode::invalid_argument, "index '" + factory_ + "'", [&] {
       return std::unique_ptr<faiss::Index>(faiss::index_factory(cols, factory_.c_str(), faiss_metric(options_.metric)));
@@ -171,8 +190,8 @@ class Builder {
   std::uint64_t row_bytes() const { return sizeof(float) * static_cast<std::uint64_t>(base_.cols); }
   void check_fits(Index rows, const char* what) const {
     if (static_cast<std::uint64_t>(rows) <= memory_ / row_bytes()) return;
-    fail(ErrorCode::out_of_memory, "{} {}: {:.1f} GiB as float32, the memory budget is {:.1f} GiB", rows, what,
-         static_cast<double>(rows) * static_cast<double>(row_bytes()) / 0x1p30, static_cast<double>(memory_) / 0x1p30);
+    fail(ErrorCode::out_of_memory, "{} {}: {} bytes as float32, the memory budget is {}: raise it", rows, what,
+         static_cast<std::uint64_t>(rows) * row_bytes(), memory_);
   }
   void stop_if_asked() const {
     if (options_.stop.stop_requested()) fail(ErrorCode::cancelled, "interrupted");

@@ -32,6 +32,8 @@ auto guarded(ErrorCode code, const std::string& what, Call call) {
     return call();
   } catch (const faiss::FaissException& error) {
     support::fail(code, "{}: {}", what, reason_of(error));
+  } catch (const std::logic_error&) {  // std::stoi's, of numbers in a factory string
+    support::fail(code, "{}: a number in it is too large", what);
   } catch (const std::bad_alloc&) {
     support::fail(ErrorCode::out_of_memory, "{}: out of memory", what);
   }

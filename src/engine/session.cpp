@@ -107,8 +107,8 @@ Range segment_rows(const BasePlan& plan, Index n, Index segment) noexcept {
 void check_result_size(Index nq, Index k, const Wishes& wishes) {
   const auto need = static_cast<unsigned __int128>(nq) * static_cast<unsigned __int128>(k) * sizeof(Candidate);
   if (need <= wishes.memory) return;
-  support::fail(ErrorCode::out_of_memory, "{} queries with {} neighbours each need {:.1f} GiB, the memory budget is {:.1f} GiB: raise it, lower k, or search fewer queries at a time",
-                nq, k, static_cast<double>(need) / 0x1p30, static_cast<double>(wishes.memory) / 0x1p30);
+  support::fail(ErrorCode::out_of_memory, "{} queries with {} neighbours each need {:.0f} bytes, the memory budget is {}: raise it, lower k, or search fewer queries at a time",
+                nq, k, static_cast<double>(need), wishes.memory);
 }
 
 void describe(Report& report, const core::Backend& backend, const BasePlan& base, const core::QueryPlan& plan, int threads) {

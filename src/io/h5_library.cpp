@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/h5_library.hpp"
 
+#include <string>
+#include <string_view>
+
 #include "io/container.hpp"
 
 namespace tessera::io {
@@ -13,10 +16,20 @@ std::mutex& library_mutex() {
   return mutex;
 }
 
+/// What the system said, where libhdf5 tells the time, its buffers and descriptors, too.
+std::string plain_reason(const std::string& text) {
+  constexpr std::string_view kMessage = "error message = '";
+  const auto details = text.find(": time = ");
+  const auto message = text.find(kMessage);
+  const auto end = message == std::string::npos ? message : text.find('\'', message + kMessage.size());
+  if (details == std::string::npos || end == std::string::npos) return text;
+  return text.substr(0, details + 2) + text.substr(message + kMessage.size(), end - message - kMessage.size());
+}
+
 /// Keeps the first description: walking upward, the stack starts with the cause.
 herr_t keep_first(unsigned, const H5E_error2_t* error, void* out) noexcept {
   auto& text = *static_cast<std::string*>(out);
-  if (text.empty() && error->desc != nullptr) text = printable(error->desc, 200);
+  if (text.empty() && error->desc != nullptr) text = printable(plain_reason(error->desc), 200);
   return 0;
 }
 

@@ -85,6 +85,9 @@ class Commands(AnnTest):
         self.ann("ann", "build", "-b", "b.npy", "--index", "NSG16", "--graph", "g_knn.npz", "-o", "n.faiss", "-q")
         done = self.ann("ann", "search", "--index-file", "n.faiss", "--queries", "q.npy", "-k", 5, "--set", "search_L=100", "-o", "r.npz", "--json")
         self.assertEqual(json.loads(done.stdout)["settings"], "search_L=100")
+        graph = (self.dir / "g_knn.npz").read_bytes()
+        self.ann("ann", "build", "-b", "b.npy", "--index", "HNSW16", "--graph", "g_knn.npz", "-o", "g_knn.npz", "--force", "-q", expect=2)
+        self.assertEqual((self.dir / "g_knn.npz").read_bytes(), graph)
 
     def test_sweep_reports_points_the_exact_path_and_a_csv(self):
         args = ["ann", "sweep", "-b", "b.npy", "--queries", "q.npy", "-k", 5, "--index", "HNSW8", "--index", "IVF16,Flat", "--seconds", 0]

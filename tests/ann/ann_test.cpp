@@ -151,6 +151,11 @@ TEST_F(Ann, SavesWhatItLoads) {
 TEST_F(Ann, SaysWhatFaissCannotDo) {
   EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "HSNW32", {}); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "Flat", {.metric = Metric::linf}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "HNSW1", {}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "IVF8_HNSW1,Flat", {}); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "HNSW100000000", {.memory = 1 << 30}); }), ErrorCode::out_of_memory);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "HNSW99999999999999999999999", {}); }), ErrorCode::out_of_memory);
+  EXPECT_EQ(code_of([&] { AnnIndex::build(base(), "PQ99999999999", {}); }), ErrorCode::invalid_argument);
   EXPECT_EQ(code_of([&] { AnnIndex::build(slice(base(), 0, 10), "IVF64,Flat", {}); }), ErrorCode::invalid_argument);
   AnnIndex flat = AnnIndex::build(base(), "Flat", {});
   EXPECT_EQ(code_of([&] { flat.search(queries(), 3, {{"nprobe", 3}}); }), ErrorCode::invalid_argument);

@@ -102,6 +102,12 @@ class Usage(CliTest):
                 k = [] if flag == "-k" else ["-k", 3]
                 self.usage_error("topk", "-b", "base.npy", *k, flag, value, says=[flag, value])
 
+    def test_an_empty_value_is_no_missing_option(self):
+        self.random_files()
+        for flag in ["--queries", "--allow", "--deny", "-o"]:
+            with self.subTest(flag=flag):
+                self.usage_error("topk", "-b", "base.npy", "-k", 3, flag, "", says=[flag.lstrip("-"), "an empty value"])
+
     def test_k_in_decimal_only(self):
         self.random_files()
         ids, _, _ = self.topk("-b", "base.npy", "-k", "010")
