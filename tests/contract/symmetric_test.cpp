@@ -25,6 +25,18 @@ constexpr Screen kScreens[] = {Screen::fp32_dot, Screen::int8};
 constexpr SelfMode kSelfModes[] = {SelfMode::none, SelfMode::natural, SelfMode::exclude, SelfMode::first};
 constexpr Index kRows[] = {1, 47, 48, 97, 150, 291};  // around blocks of 48 rows: none, one, several, even and odd numbers of them
 constexpr Index kCols[] = {1, 3, 17, 40};
+constexpr DType kTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16, DType::u8, DType::i32};
+
+/// Rows of a type, of data that it can hold.
+Matrix rows_of(DType dtype, int number, Index rows, Index cols, std::mt19937_64& random) {
+  if (dtype == DType::f64) return hurtful(number, rows, cols, random);
+  Matrix m = make(static_cast<Kind>(number % kKindCount), rows, cols, random);
+  for (double& v : m.values) {
+    if (is_integer(dtype)) v *= 40;
+    if (dtype == DType::f16) v = std::clamp(v, -6e4, 6e4);
+  }
+  return m;
+}
 
 ErrorCode code_of(const RowSet& queries, const RowSet& base, const KnnOptions& options) {
   try {
@@ -38,14 +50,15 @@ ErrorCode code_of(const RowSet& queries, const RowSet& base, const KnnOptions& o
 class Symmetric : public ::testing::TestWithParam<Metric> {};
 
 TEST_P(Symmetric, MeetsTheOracleBitForBit) {
-  enum { kind, rows, cols, k, self, skip, screen, tile, threads, wide };
-  const std::vector<int> levels{kHurtfulCount, static_cast<int>(std::size(kRows)), static_cast<int>(std::size(kCols)), 5, 4, 2, 2, 2, 3, 2};
+  enum { kind, rows, cols, k, self, skip, screen, tile, threads, wide, type, layout };
+  const std::vector<int> levels{kHurtfulCount, static_cast<int>(std::size(kRows)), static_cast<int>(std::size(kCols)), 5, 4, 2, 2, 2, 3, 2, static_cast<int>(std::size(kTypes)), kLayoutCount};
   std::uint64_t seed = kSeed + static_cast<std::uint64_t>(GetParam());
   for (const std::vector<int>& at : pairwise(levels, seed)) {
     std::mt19937_64 random(++seed);
-    Matrix points = hurtful(at[kind], kRows[at[rows]], kCols[at[cols]], random);
+    Matrix points = rows_of(kTypes[at[type]], at[kind], kRows[at[rows]], kCols[at[cols]], random);
     for (Index i = 5; i < points.rows && at[skip] == 1; i += 11) points.row(i)[i % points.cols] = std::numeric_limits<double>::quiet_NaN();
-    RowSet base = points.view();
+    const Stored stored(points, kTypes[at[type]], static_cast<Layout>(at[layout]));
+    RowSet base = stored.rows();
     base.first_id = 7;
     const Index ks[] = {1, 2, 10, std::max<Index>(1, base.rows - 1), base.rows + 1};
     KnnOptions options{.metric = {GetParam()}, .self = kSelfModes[at[self]], .nan = at[skip] == 1 ? NanPolicy::skip : NanPolicy::error};
@@ -57,7 +70,7 @@ TEST_P(Symmetric, MeetsTheOracleBitForBit) {
     const Index wanted = ks[at[k]];
     const oracle::Answer want = oracle::knn(base, base, {.metric = GetParam(), .self = options.self, .skip_nan = at[skip] == 1, .k = wanted});
     for (const std::string& isa : isas()) {
-      SCOPED_TRACE(fmt::format("{}, data {}, [{}, {}], k {}, self {}, {}, {}, tile {}, threads {}", isa, at[kind], base.rows, base.cols, wanted, name_of(options.self),
+      SCOPED_TRACE(fmt::format("{}, data {} {} {}, [{}, {}], k {}, self {}, {}, {}, tile {}, threads {}", isa, at[kind], name_of(kTypes[at[type]]), name_of(static_cast<Layout>(at[layout])), base.rows, base.cols, wanted, name_of(options.self),
                                at[skip] == 1 ? "skip" : "error", name_of(options.screen), options.tile, options.threads));
       const ForcedIsa forced(isa);
       std::optional<Neighbours> got;
