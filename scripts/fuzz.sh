@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the fuzz targets with clang++ and runs each of them; fails when one crashes, leaks or takes too much memory.
-#   scripts/fuzz.sh [SECONDS] [TARGET...]   60 seconds a target, two at a time; targets: npy npz safetensors fbin ...
+#   scripts/fuzz.sh [SECONDS] [TARGET...]   60 seconds a target, two at a time (FUZZ_JOBS); targets: npy npz safetensors fbin ...
 # Writes nothing outside build/fuzz. Corpora are kept there between runs; a crash leaves its input beside them.
 # The target h5 runs only when named, with PYTHON=... an interpreter that has h5py, for the seeds: libhdf5 1.10 crashes
 # by itself on files broken with intent. What counts there is a crash whose innermost frames are Tessera's.
@@ -42,4 +42,4 @@ run() {
 }
 export -f run
 export build seconds
-printf '%s\n' "${targets[@]}" | xargs -P 2 -I{} bash -c 'run {}'
+printf '%s\n' "${targets[@]}" | xargs -P "${FUZZ_JOBS:-2}" -I{} bash -c 'run {}'
