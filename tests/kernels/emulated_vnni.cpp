@@ -10,14 +10,7 @@
 namespace tessera::kernels::emulated_vnni {
 namespace {
 
-/// vpdpbusd: to every 32-bit sum, four products of an unsigned and a signed byte.
-inline __m512i dpbusd(__m512i sums, __m512i bytes, __m512i signed_bytes) noexcept {
-  // 255 * -128 fits 16 bits.
-  const __m512i even = _mm512_mullo_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(0xff)), _mm512_srai_epi16(_mm512_slli_epi16(signed_bytes, 8), 8));
-  const __m512i odd = _mm512_mullo_epi16(_mm512_srli_epi16(bytes, 8), _mm512_srai_epi16(signed_bytes, 8));
-  const __m512i ones = _mm512_set1_epi16(1);
-  return _mm512_add_epi32(sums, _mm512_add_epi32(_mm512_madd_epi16(even, ones), _mm512_madd_epi16(odd, ones)));
-}
+#include "kernels/emulated_dpbusd.inc"
 
 }  // namespace
 }  // namespace tessera::kernels::emulated_vnni

@@ -14,16 +14,7 @@ namespace tessera::kernels::avx512_bf16 {
 inline constexpr const char* kIsaName = "avx512_bf16";
 
 #include "kernels/cpu/simd_avx512_types.inc"
-
-inline constexpr int kInt8Levels = 127;
-inline constexpr int kInt8GroupSum = 0;  // no limit
-inline constexpr int kInt8Chain = 1;
-
-template <int Words>
-inline I32 I32::dot(I32 acc, const Word (&q)[Words], const float* base, std::int64_t) noexcept {
-  static_assert(Words == 1);
-  return {_mm512_dpbusd_epi32(acc.v, q[0], _mm512_loadu_si512(base))};
-}
+#include "kernels/cpu/simd_avx512_dpbusd.inc"
 
 /// 16 pairs of bf16.
 struct Bf16Pairs {
