@@ -6,10 +6,10 @@
 
 namespace tessera::engine {
 
-/// From this many rows on `auto` takes the symmetric schedule. Measured (docs/performance.md).
+/// From this many rows on `auto` takes the symmetric schedule. Chosen so that blocks are several; no speed was measured so low.
 inline constexpr Index kSymmetricFrom = 8192;
 
-/// As many blocks are wanted, each large enough: a block's own pairs are computed both ways. Measured (docs/performance.md).
+/// As many blocks are wanted, each large enough: a block's own pairs are computed both ways. The tile's size is measured (docs/performance.md).
 inline constexpr Index kSymmetricBlocks = 80;
 inline constexpr Index kSymmetricTile = 1000;
 
