@@ -59,9 +59,7 @@ core::WorkCounts run_symmetric(const core::PreparedBaseBackend& base, const core
   // Rows without a position are queries like any others.
   core::WorkCounts total = run_topk(base, segment, queries, {cols, queries.queries.rows}, base_plan, plan, nullptr, sink, executor, control);
   for (const auto& mine : hands) {
-    if (!mine) continue;
-    total.survivors += mine->counts().survivors;
-    total.refined += mine->counts().refined;
+    if (mine) total += mine->counts();
   }
   return total;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/control.hpp"
 #include "engine/cpu_refiner.hpp"
 #include "engine/query_rows.hpp"
 #include "metrics/bound.hpp"
@@ -88,7 +89,9 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
 
   void begin(Index block) override {
     const Range rows = shared_.rows(block);
+    const Stopwatch packing;
     for (Index first = rows.first; first < rows.last; first += panel_rows_at(first, rows)) pack_panel(first, panel_rows_at(first, rows));
+    seconds_packing_ += packing.seconds();
     // Its own pairs go as in any search; the lists they end in are where those of the whole search start.
     const Index k = in_.queries.k;
     for (Range part{rows.first, rows.first}; part.first < rows.last; part.first = part.last) {
@@ -125,8 +128,9 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
   }
 
   core::WorkCounts counts() const noexcept override {
-    const core::WorkCounts own = own_pairs_->counts();
-    return {own.survivors + survivors_, own.refined + refiner_.refined(), 0};
+    core::WorkCounts sum{.survivors = survivors_, .refined = refiner_.refined(), .seconds_packing = seconds_packing_};
+    sum += own_pairs_->counts();
+    return sum;
   }
 
  private:
@@ -297,6 +301,7 @@ class CpuSymmetricWorker final : public core::SymmetricWorker {
   std::vector<Delivery> to_cols_;
   std::vector<Candidate> best_;        // [tile_rows, k]
   std::int64_t survivors_ = 0;
+  double seconds_packing_ = 0;
 };
 
 std::unique_ptr<core::SymmetricWorker> SharedRows::worker() { return std::make_unique<CpuSymmetricWorker>(*this); }

@@ -8,7 +8,7 @@
 #include "engine/quantile_pairs.hpp"
 #include "engine/sorted_segment.hpp"
 #include "metrics/bound.hpp"
-#include "select/exact_list.hpp"
+#include "select/best_list.hpp"
 #include "support/cpu.hpp"
 
 namespace tessera::engine {
@@ -31,7 +31,7 @@ class WassersteinWorker final : public core::TopkWorker {
   WassersteinWorker(const kernels::CpuKernels& kernels, const MetricSpec& metric, const SortedSegment& segment, const core::BaseProblem& base,
                     const core::QueryProblem& queries, Index tile_rows)
       : kernels_(kernels), p_(metric.p), segment_(segment), base_(base.base), denied_(base.denied), queries_(queries), pairs_(kernels, metric),
-        rows_of_tile_(static_cast<std::size_t>(tile_rows)) {
+        rows_of_tile_(static_cast<std::size_t>(tile_rows)), best_(static_cast<std::size_t>(tile_rows * select::BestList::room(queries.k))) {
     if (segment.narrowing == nullptr) return;
     const auto rows = static_cast<std::size_t>(tile_rows);
     fine_ = support::AlignedBuffer<double>(rows * kFineBlocks);
@@ -43,11 +43,13 @@ class WassersteinWorker final : public core::TopkWorker {
     rows_ = rows;
     for (Index r = 0; r < rows.size(); ++r) {
       auto& list = row(r).list;
-      list.reset(queries_.k);
+      Candidate* const memory = best_.data() + r * select::BestList::room(queries_.k);
+      std::fill_n(memory, queries_.k, Candidate{});
+      list.reset(queries_.k, memory);
       row(r).query = &queries_.distributions->rows[static_cast<std::size_t>(rows.first + r)];
       for (Index i = 0; carry != nullptr && i < queries_.k; ++i) {
         const Candidate& c = carry[r * queries_.k + i];
-        if (!drops(rows.first + r, c.id)) list.add(c);
+        if (!drops(rows.first + r, c.id) && list.wants(c)) list.add(c);
       }
       list.cut();
     }
@@ -63,7 +65,7 @@ class WassersteinWorker final : public core::TopkWorker {
   }
 
   void finish(Candidate* out) override {
-    for (Index r = 0; r < rows_.size(); ++r, out += queries_.k) row(r).list.finish(out);
+    for (Index r = 0; r < rows_.size(); ++r, out += queries_.k) std::copy_n(row(r).list.finish(), queries_.k, out);
   }
 
   void place_self(Candidate* lists) override {
@@ -80,7 +82,7 @@ class WassersteinWorker final : public core::TopkWorker {
 
  private:
   struct Row {
-    select::ExactList list;
+    select::BestList list;
     const core::Distribution* query = nullptr;
     bool bypass = false;            // no sketch vouches for it: wide integers, values past float32
     SketchTerms coarse;
@@ -134,7 +136,10 @@ class WassersteinWorker final : public core::TopkWorker {
   /// Computes the wanted pairs and adds them to their lists.
   void refine(std::uint64_t bytes) {
     pairs_.distances(wanted_, bytes, cache_);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) row(places_[i].row).list.add({wanted_[i].distance, places_[i].id});
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      const Candidate found{wanted_[i].distance, places_[i].id};
+      if (auto& list = row(places_[i].row).list; list.wants(found)) list.add(found);
+    }
     refined_ += std::ssize(wanted_);
   }
 
@@ -249,6 +254,7 @@ class WassersteinWorker final : public core::TopkWorker {
   std::uint64_t cache_ = static_cast<std::uint64_t>(support::l2_cache_bytes()) / 2;
   Range rows_;
   std::vector<Row> rows_of_tile_;  // [tile_rows]
+  support::AlignedBuffer<Candidate> best_;  // [tile_rows, BestList::room(k)]
   struct Place {
     Index row;
     std::int64_t id;

@@ -50,22 +50,22 @@ class BestList {
     for (Index b = 0; b < (k_ <= kSorted ? k_ * static_cast<Index>(sizeof(core::Candidate)) : 1); b += 64) __builtin_prefetch(bytes + b, 1);
   }
 
-  /// The k best, ascending, padded; they lie in the list's memory.
-  const core::Candidate* finish() noexcept {
-    if (k_ > kSorted) {
-      cut();
-      std::sort(list_, list_ + k_);
-    }
-    return list_;
-  }
-
- private:
+  /// Brings the threshold down to the k-th best of all so far; up to kSorted it is there.
   void cut() noexcept {
+    if (count_ == k_) return;
     std::nth_element(list_, list_ + (k_ - 1), list_ + count_);
     count_ = k_;
     worst_ = list_[k_ - 1];
   }
 
+  /// The k best, ascending, padded; they lie in the list's memory.
+  const core::Candidate* finish() noexcept {
+    cut();
+    if (k_ > kSorted) std::sort(list_, list_ + k_);
+    return list_;
+  }
+
+ private:
   Index k_ = 0;
   Index count_ = 0;
   core::Candidate* list_ = nullptr;
